@@ -1,0 +1,199 @@
+package session
+
+import (
+	"fmt"
+	"time"
+)
+
+// MaxText is the largest instruction that is taken, in bytes.
+const MaxText = 1 << 20
+
+// Author says who wrote a message.
+type Author string
+
+// The authors of contract §3.
+const (
+	ByOwner  Author = "owner"
+	ByScript Author = "script"
+	ByPilot  Author = "pilot"
+)
+
+// MessageState is where a message is in its life (contract §6).
+type MessageState string
+
+// The states of contract §6.
+const (
+	Queued    MessageState = "queued"
+	Sending   MessageState = "sending"   // the console has begun to hand it over
+	Pending   MessageState = "pending"   // handed to the engine
+	Delivered MessageState = "delivered" // its turn began with it, or the engine echoed it
+	Answered  MessageState = "answered"  // its turn ended ok, or failed after producing
+	Withdrawn MessageState = "withdrawn" // by the owner, while queued
+	Returned  MessageState = "returned"  // could not be accepted; never sent again by itself
+	Blocked   MessageState = "blocked"   // a hook of the engine refused it
+	InDoubt   MessageState = "in-doubt"  // contact was lost after sending
+	NotSent   MessageState = "failed"    // never handed over, with a reason
+)
+
+// Message is an instruction with a life of its own.
+type Message struct {
+	ID        string
+	Session   ID
+	Text      string
+	Author    Author
+	State     MessageState
+	Reason    string  // why it is failed, returned or in doubt; plain text
+	Turn      string  // the turn that it began or joined
+	Outcome   Verdict // how that turn ended; empty while it has not
+	Key       string  // the sender's own key: the same key twice is one message
+	Preempt   bool    // ends the running turn first
+	Journal   string  // the runner journal that it was sent to, see Command
+	CreatedAt time.Time
+	SettledAt time.Time // zero until nothing more can happen to it
+	Order     int64     // place in its session's queue
+}
+
+// Settled reports whether nothing more is expected of the message.
+func (m Message) Settled() bool {
+	switch m.State {
+	case Answered, Withdrawn, Returned, Blocked, NotSent:
+		return true
+	case Delivered:
+		return m.Outcome != ""
+	case InDoubt:
+		return m.Outcome != "" // its turn's end is known to be unknown
+	}
+	return false
+}
+
+// Owed reports whether the engine still owes this message something: it is
+// being sent, or was handed over and its turn has not ended.
+func (m Message) Owed() bool {
+	switch m.State {
+	case Sending:
+		return true
+	case Pending, Delivered:
+		return m.Outcome == ""
+	}
+	return false
+}
+
+// Skipped reports whether a headline looks past this message to an older one.
+func (m Message) Skipped() bool {
+	return m.State == Blocked || m.State == Withdrawn || m.State == Returned
+}
+
+// Event is something that happens to a message.
+type Event struct {
+	Kind    EventKind
+	Turn    string    // Started, TurnEnded
+	Verdict Verdict   // TurnEnded
+	Answer  bool      // TurnEnded: the turn produced an answer
+	Reason  string    // Refused, Lost
+	Journal string    // Send
+	Text    string    // Edited
+	At      time.Time // by the console's clock
+}
+
+// EventKind names an event.
+type EventKind string
+
+// The events of a message's life.
+const (
+	Send         EventKind = "send"          // the console begins to hand it over
+	Accept       EventKind = "accept"        // the runner handed it to the engine
+	Started      EventKind = "started"       // a turn began with it
+	TurnEnded    EventKind = "turn-ended"    // that turn ended
+	Refused      EventKind = "refused"       // it could not be handed over
+	Lost         EventKind = "lost"          // contact was lost while it was under way
+	NeverArrived EventKind = "never-arrived" // the runner's journal shows that it never came
+	Withdraw     EventKind = "withdraw"
+	Edited       EventKind = "edited"
+)
+
+// Step is the pure step of a message's life. It returns ErrConflict for an
+// event that cannot happen to m in its state, and m unchanged for a repeat of
+// one that has happened, so that a report may come twice.
+func Step(m Message, e Event) (Message, error) {
+	switch e.Kind {
+	case Send:
+		if m.State != Queued {
+			return m, conflict(m, e)
+		}
+		m.State, m.Journal, m.Reason = Sending, e.Journal, ""
+	case Accept:
+		if m.State == Sending || m.State == InDoubt && m.Outcome == "" {
+			m.State, m.Reason = Pending, ""
+		}
+	case Started:
+		switch m.State {
+		case Sending, Pending, InDoubt:
+			if m.Outcome == "" {
+				m.State, m.Turn, m.Reason = Delivered, e.Turn, ""
+			}
+		}
+	case TurnEnded:
+		return ended(m, e), nil
+	case Refused:
+		switch m.State {
+		case Sending, Pending, InDoubt, Queued:
+			m.State, m.Reason, m.SettledAt = NotSent, CleanDetail(e.Reason), e.At
+		}
+	case Lost:
+		switch m.State {
+		case Sending, Pending:
+			m.State, m.Reason = InDoubt, CleanDetail(e.Reason)
+		}
+	case NeverArrived:
+		if m.State == Sending || m.State == InDoubt && m.Outcome == "" {
+			m.State, m.Reason, m.Journal = Queued, "", ""
+		}
+	case Withdraw:
+		if m.State == Withdrawn {
+			return m, nil
+		}
+		if m.State != Queued {
+			return m, conflict(m, e)
+		}
+		m.State, m.SettledAt = Withdrawn, e.At
+	case Edited:
+		if m.State != Queued {
+			return m, conflict(m, e)
+		}
+		m.Text = e.Text
+	}
+	return m, nil
+}
+
+// ended settles a message whose turn has ended. A turn that failed or was
+// killed without an answer leaves it delivered: the message arrived.
+func ended(m Message, e Event) Message {
+	switch m.State {
+	case Sending, Pending, Delivered, InDoubt:
+	default:
+		return m
+	}
+	if m.Outcome != "" || m.Turn != "" && m.Turn != e.Turn {
+		return m
+	}
+	m.Turn, m.Outcome, m.SettledAt, m.Reason = e.Turn, e.Verdict, e.At, ""
+	switch {
+	case e.Verdict == VerdictUnknown:
+		m.State, m.Reason = InDoubt, CleanDetail(e.Reason)
+	case e.Verdict == VerdictOK, e.Verdict == VerdictFailed && e.Answer:
+		m.State = Answered
+	default:
+		m.State = Delivered
+	}
+	return m
+}
+
+func conflict(m Message, e Event) error {
+	switch {
+	case m.State == Queued:
+		return fmt.Errorf("%s message %s: %w", e.Kind, m.ID, ErrConflict)
+	case e.Kind == Withdraw:
+		return Problemf(ErrConflict, "This message is on its way already and cannot be withdrawn. Stop the turn instead.")
+	}
+	return Problemf(ErrConflict, "This message is on its way already and cannot be changed.")
+}

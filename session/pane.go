@@ -1,0 +1,62 @@
+package session
+
+import (
+	"hash/crc32"
+	"strings"
+	"time"
+)
+
+// echoMark begins the line by which a one-shot runner echoes an instruction.
+const echoMark = "❯ ["
+
+// Echo is the text that a one-shot runner writes before a turn: the mark, the
+// machine's local time and the instruction, further lines indented. An empty
+// line ends it, so that what the engine prints is never taken for an echo.
+func Echo(instruction string, at time.Time) string {
+	text := strings.ReplaceAll(strings.TrimRight(instruction, "\r\n"), "\r\n", "\n")
+	return echoMark + at.Format("15:04:05") + "] " + strings.ReplaceAll(text, "\n", "\n  ") + "\n\n"
+}
+
+// ExitLine is the line that a one-shot runner writes after a turn that did not
+// end well: "[codex exited with code 1]".
+func ExitLine(engine string, how string) string { return "[" + engine + " " + how + "]\n" }
+
+// paneHolds reports what a pane holds. The echo of an instruction and a runner's
+// own exit line are not output of the engine's.
+func paneHolds(pane string) (output, echo bool) {
+	inEcho := false
+	for line := range strings.Lines(pane) {
+		line = strings.TrimRight(line, "\r\n")
+		switch {
+		case isEcho(line):
+			inEcho, echo = true, true
+		case inEcho && strings.HasPrefix(line, "  "):
+		case strings.TrimSpace(line) == "" || isExitLine(line):
+			inEcho = false
+		default:
+			return true, echo
+		}
+	}
+	return false, echo
+}
+
+func isEcho(line string) bool {
+	rest, ok := strings.CutPrefix(line, echoMark)
+	if !ok || len(rest) < len("15:04:05]") || rest[8] != ']' {
+		return false
+	}
+	_, err := time.Parse("15:04:05", rest[:8])
+	return err == nil
+}
+
+func isExitLine(line string) bool {
+	return strings.HasPrefix(line, "[") && strings.HasSuffix(line, "]") &&
+		(strings.Contains(line, " exited with code ") || strings.Contains(line, " was ended "))
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// hashPane tells a changed pane from a repeated one.
+func hashPane(pane string) uint64 {
+	return uint64(len(pane))<<32 | uint64(crc32.Checksum([]byte(pane), castagnoli))
+}

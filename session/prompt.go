@@ -1,0 +1,31 @@
+package session
+
+// Prompt is a question on which the engine is blocked.
+type Prompt struct {
+	ID       string   `json:"id,omitempty"`     // names one asking: the digest plus its occurrence in the session
+	Digest   string   `json:"digest,omitempty"` // the same for the same question at every width
+	Kind     string   `json:"kind"`             // approval, trust, login, update, question, plan, picker
+	Title    string   `json:"title"`
+	Body     string   `json:"body"`
+	Elided   bool     `json:"elided"` // the engine hides part of the body
+	Options  []Option `json:"options"`
+	FreeText bool     `json:"freeText"`
+}
+
+// Option is one answer to a prompt.
+type Option struct {
+	Option string `json:"option"` // what an answer names, taken from the label
+	Label  string `json:"label"`  // the engine's own words
+	Key    string `json:"key"`    // the raw key or keys that choose it; empty where only arrows do
+}
+
+// Reading is what detection, or a structured runtime, says of one snapshot.
+type Reading struct {
+	Status     Status
+	Rule       string // the rule that decided
+	Evidence   []int  // rows of the screen it rests on
+	Background bool   // something still runs under a free composer
+	CanType    bool   // the engine can take a text now
+	Failure    string // with Status Error or a failed turn: the engine's own words
+	Prompt     *Prompt
+}

@@ -1,0 +1,242 @@
+package session
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// WireVersion is the version of the runner protocol that this build speaks.
+const WireVersion = 1
+
+// MaxFrame is the largest frame that either side reads, in bytes: a pane of
+// MaxPane, an instruction of MaxText, and room for the header.
+const MaxFrame = MaxPane + MaxText + 64<<10
+
+// Frame is one message of the runner protocol. Exactly one of the pointers is
+// set. A frame that carries a pane travels as a binary websocket message: four
+// bytes of header length (big-endian), the header as JSON, then the pane's bytes.
+// Every other frame is a text message of JSON. Fields and kinds that a side does
+// not know are ignored. docs/runner-protocol.md describes the exchange.
+type Frame struct {
+	Type    string   `json:"t"` // which of the kinds below
+	Hello   *Hello   `json:"hello,omitempty"`
+	Welcome *Welcome `json:"welcome,omitempty"`
+	Refused *Refusal `json:"refused,omitempty"`
+	Push    *Push    `json:"push,omitempty"`
+	Ack     *Ack     `json:"ack,omitempty"`
+	Command *Command `json:"command,omitempty"`
+	Result  *Result  `json:"result,omitempty"`
+}
+
+// The kinds of frame.
+const (
+	FrameHello   = "hello"   // runner → console, first
+	FrameWelcome = "welcome" // console → runner, in answer
+	FrameRefused = "refused" // console → runner, then it closes
+	FramePush    = "push"    // runner → console: a numbered snapshot
+	FrameAck     = "ack"     // console → runner: all pushes up to a number are stored
+	FrameCommand = "command" // console → runner
+	FrameResult  = "result"  // runner → console
+)
+
+// Hello says who a runner is and what it found on its machine.
+type Hello struct {
+	Version int           `json:"v"`       // the protocol version it speaks
+	Name    string        `json:"name"`    // unique among an owner's runners
+	Build   string        `json:"build"`   // the program's version
+	OS      string        `json:"os"`      // "linux/amd64"
+	Journal string        `json:"journal"` // names its journal of messages; another name means that it began anew
+	Epoch   string        `json:"epoch"`   // of this process: numbers its snapshots
+	Engines []EngineFound `json:"engines"`
+}
+
+// EngineFound is an engine as a runner found it.
+type EngineFound struct {
+	Engine   Engine    `json:"engine"`
+	Version  string    `json:"version,omitempty"` // as the engine prints it; empty until probed
+	Found    bool      `json:"found"`
+	Runtimes []Runtime `json:"runtimes"`
+	Trusts   []Trust   `json:"trusts"`  // the levels that this engine can honour
+	Resumes  bool      `json:"resumes"` // turns remember their predecessor
+}
+
+// Welcome accepts a runner.
+type Welcome struct {
+	Version int    `json:"v"`
+	Build   string `json:"build"`
+	Acked   int64  `json:"acked"` // the last push of this journal that is stored
+}
+
+// Refusal says why a runner is not accepted, or why a push is not.
+type Refusal struct {
+	Code    string `json:"code"` // version, name, token
+	Message string `json:"message"`
+}
+
+// Push is a numbered snapshot with the turns that began or ended since the last
+// one. Numbers rise by one over the life of a journal, so that what was not
+// acknowledged can be sent again in order and is applied once.
+type Push struct {
+	N        int64        `json:"n"`
+	Session  ID           `json:"session"`
+	Snapshot Snapshot     `json:"snapshot"` // its pane travels beside the header
+	Turns    []TurnReport `json:"turns,omitempty"`
+}
+
+// TurnReport is what became of one turn. Unlike Snapshot.LastTurn, which is only
+// the latest, every turn has its reports.
+type TurnReport struct {
+	Turn    string    `json:"turn"`
+	Message string    `json:"message,omitempty"` // the message that it began with
+	Began   bool      `json:"began,omitempty"`   // the turn runs
+	Outcome *LastTurn `json:"outcome,omitempty"` // set once it has ended
+}
+
+// Ack acknowledges pushes.
+type Ack struct {
+	N       int64    `json:"n"`                 // all up to this number
+	Refused *Refusal `json:"refused,omitempty"` // push N was refused; it counts as acknowledged
+}
+
+// Do names what a command asks for.
+type Do string
+
+// The commands of protocol version 1. A runner answers one that it does not
+// know with the code "unknown_command".
+const (
+	DoOpen      Do = "open"      // hold this session's engine: Spec
+	DoTurn      Do = "turn"      // Text begins a turn, for Message
+	DoInterrupt Do = "interrupt" // end the running turn
+	DoStop      Do = "stop"      // end the session's engine
+	DoRestart   Do = "restart"   // start it again: Spec
+	DoWorkdir   Do = "workdir"   // look at the folder Dir
+	DoSettle    Do = "settle"    // say what is known of Messages
+)
+
+// Command asks a runner for something. Each is answered by one Result.
+type Command struct {
+	ID       string   `json:"id"`
+	Do       Do       `json:"do"`
+	Session  ID       `json:"session,omitempty"`
+	Spec     *Spec    `json:"spec,omitempty"`
+	Message  string   `json:"message,omitempty"`
+	Text     string   `json:"text,omitempty"`
+	Preempt  bool     `json:"preempt,omitempty"` // end the running turn first
+	Dir      string   `json:"dir,omitempty"`
+	Messages []string `json:"messages,omitempty"`
+}
+
+// Spec is what a runner needs to hold a session's engine.
+type Spec struct {
+	Engine  Engine   `json:"engine"`
+	Runtime Runtime  `json:"runtime"`
+	Dir     string   `json:"dir"`
+	Trust   Trust    `json:"trust"`
+	Command []string `json:"command,omitempty"`
+}
+
+// SpecOf is what a runner needs to hold s.
+func SpecOf(s Session) Spec {
+	return Spec{Engine: s.Engine, Runtime: s.Runtime, Dir: s.Dir, Trust: s.Trust, Command: s.Command}
+}
+
+// Result answers a command. OK is false with the code and the sentence of an error.
+type Result struct {
+	ID      string          `json:"id"`
+	OK      bool            `json:"ok"`
+	Code    string          `json:"code,omitempty"` // invalid, not_found, conflict, blocked, missing-binary, workdir, unknown_command, failed
+	Message string          `json:"message,omitempty"`
+	Turn    string          `json:"turn,omitempty"`    // DoTurn: the turn that began
+	Workdir *WorkdirReport  `json:"workdir,omitempty"` // DoWorkdir
+	Fates   map[string]Fate `json:"fates,omitempty"`   // DoSettle, by message
+}
+
+// Fate is what a runner's journal knows of a message.
+type Fate struct {
+	State   FateState `json:"state"`
+	Turn    string    `json:"turn,omitempty"`
+	Outcome *LastTurn `json:"outcome,omitempty"`
+}
+
+// FateState names a fate.
+type FateState string
+
+// The fates.
+const (
+	FateNever   FateState = "never"   // it never came
+	FateRefused FateState = "refused" // it came and was not handed over
+	FateRunning FateState = "running" // its turn runs
+	FateEnded   FateState = "ended"   // its turn has ended: Outcome
+	FateLost    FateState = "lost"    // the runner died under its turn
+)
+
+// ErrFrame is a frame that cannot be read.
+var ErrFrame = errors.New("unreadable frame")
+
+// EncodePush returns the binary form of a push; the pane is p.Snapshot.Pane.
+func EncodePush(p Push) ([]byte, error) {
+	pane := p.Snapshot.Pane
+	p.Snapshot.Pane = ""
+	head, err := json.Marshal(Frame{Type: FramePush, Push: &p})
+	if err != nil {
+		return nil, fmt.Errorf("encode push: %w", err)
+	}
+	buf := make([]byte, 0, 4+len(head)+len(pane))
+	buf = binary.BigEndian.AppendUint32(buf, uint32(len(head)))
+	buf = append(buf, head...)
+	return append(buf, pane...), nil
+}
+
+// EncodeFrame returns the text form of a frame without a pane.
+func EncodeFrame(f Frame) ([]byte, error) {
+	b, err := json.Marshal(f)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s frame: %w", f.Type, err)
+	}
+	return b, nil
+}
+
+// DecodeFrame reads a websocket message; binary says of which kind it is. It
+// returns an error wrapping ErrFrame for what is not a frame. A frame of an
+// unknown type comes back with no pointer set, to be ignored.
+func DecodeFrame(data []byte, isBinary bool) (Frame, error) {
+	pane := ""
+	if isBinary {
+		if len(data) < 4 {
+			return Frame{}, fmt.Errorf("%w: %d bytes", ErrFrame, len(data))
+		}
+		n := binary.BigEndian.Uint32(data)
+		if uint64(n) > uint64(len(data)-4) {
+			return Frame{}, fmt.Errorf("%w: the header says %d bytes of %d", ErrFrame, n, len(data)-4)
+		}
+		pane, data = string(data[4+n:]), data[4:4+n]
+	}
+	var f Frame
+	if err := json.Unmarshal(data, &f); err != nil {
+		return Frame{}, fmt.Errorf("%w: %v", ErrFrame, err)
+	}
+	if f.Push != nil {
+		f.Push.Snapshot.Pane = pane
+	}
+	return f, nil
+}
+
+// CheckVersion returns a refusal for a protocol version that this build cannot
+// speak, and nil for one that it can.
+func CheckVersion(v int) *Refusal {
+	if v == WireVersion {
+		return nil
+	}
+	return &Refusal{Code: "version", Message: fmt.Sprintf(
+		"This console speaks version %d of the runner protocol and the runner speaks version %d. Install the same release of console on both machines.",
+		WireVersion, v)}
+}
+
+// BackOff bounds of a runner that reconnects, doubled at each failure.
+const (
+	BackOffFirst = 500 * time.Millisecond
+	BackOffMost  = 15 * time.Second
+)
