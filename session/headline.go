@@ -87,6 +87,8 @@ func HeadlineOf(f Facts) Headline {
 		return UnknownHeadline // the newest request's fate is not known
 	case last != nil && last.Verdict == VerdictFailed:
 		return FailedHeadline
+	case last == nil && newest != nil && newest.Outcome == VerdictFailed:
+		return FailedHeadline // a new epoch forgot the turn, the message did not
 	case last != nil && last.Verdict == VerdictOK:
 		return Done
 	case last == nil && f.State.Reading.Status == StatusCompleted:
@@ -140,7 +142,7 @@ func PlaceholderFor(f Facts) (cause Placeholder, ok bool) {
 		return PlaceTurnKilled, true
 	case last != nil && last.Verdict == VerdictOK:
 		return PlaceTurnOK, true
-	case f.Waiting > 0 || f.State.Echo:
+	case f.Waiting > 0 || f.State.Echo || f.State.Ended:
 		return PlaceMessageWaiting, true
 	}
 	return PlaceNothingSent, true

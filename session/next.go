@@ -1,6 +1,7 @@
 package session
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -81,7 +82,7 @@ func Next(prev State, s Session, snap Snapshot, screen Reading, now time.Time) (
 	}
 
 	hash := hashPane(snap.Pane)
-	next.Output, next.Echo = paneHolds(snap.Pane)
+	next.Output, next.Echo = paneHolds(snap.Pane, next.LastTurn != nil)
 	next.Reading = reading(s, snap, screen, next.Ended)
 	if hash != prev.PaneHash || next.Reading.Status != prev.Reading.Status ||
 		!sameTurn(prev.LastTurn, next.LastTurn) || prev.Changed.IsZero() {
@@ -150,16 +151,14 @@ func newer(st State, held, turn LastTurn) bool {
 	if turn.TurnID == "" && turn.At.IsZero() {
 		return !sameReport(held, turn) // nothing names it but what it says
 	}
-	if turn.TurnID == "" || held.TurnID == "" {
+	if turn.TurnID == "" || held.TurnID == "" && !turn.At.IsZero() {
 		return turn.At.After(held.At)
 	}
-	for _, id := range st.Turns {
-		if id == turn.TurnID {
-			return false
-		}
+	if slices.Contains(st.Turns, turn.TurnID) {
+		return false
 	}
 	before, known := countedBefore(turn.TurnID, held.TurnID)
-	return !(known && before && !turn.At.After(held.At))
+	return !(known && before)
 }
 
 // sameReport reports whether two reports say the same, names aside.

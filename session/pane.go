@@ -21,9 +21,10 @@ func Echo(instruction string, at time.Time) string {
 // end well: "[codex exited with code 1]".
 func ExitLine(engine string, how string) string { return "[" + engine + " " + how + "]\n" }
 
-// paneHolds reports what a pane holds. The echo of an instruction and a runner's
-// own exit line are not output of the engine's.
-func paneHolds(pane string) (output, echo bool) {
+// paneHolds reports what a pane holds. The echo of an instruction is not output
+// of the engine's, and neither is a runner's exit line where the turn it speaks
+// of was filed. Where none was, the line is all that is known and counts.
+func paneHolds(pane string, filed bool) (output, echo bool) {
 	inEcho := false
 	for line := range strings.Lines(pane) {
 		line = strings.TrimRight(line, "\r\n")
@@ -31,7 +32,7 @@ func paneHolds(pane string) (output, echo bool) {
 		case isEcho(line):
 			inEcho, echo = true, true
 		case inEcho && strings.HasPrefix(line, "  "):
-		case strings.TrimSpace(line) == "" || isExitLine(line):
+		case strings.TrimSpace(line) == "" || filed && isExitLine(line):
 			inEcho = false
 		default:
 			return true, echo

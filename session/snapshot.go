@@ -71,6 +71,15 @@ type Snapshot struct {
 // RFC 3339 or epoch milliseconds, values that this build does not know are
 // "not measured", unknown fields are ignored. It fails on what cannot be meant.
 func (s *Snapshot) UnmarshalJSON(data []byte) error {
+	hasPane, err := s.read(data)
+	if err == nil && !hasPane {
+		return errors.New("a snapshot needs a pane")
+	}
+	return err
+}
+
+// read is UnmarshalJSON for a snapshot whose pane may travel elsewhere.
+func (s *Snapshot) read(data []byte) (hasPane bool, err error) {
 	type plain Snapshot // without this method
 	in := struct {
 		*plain
@@ -79,20 +88,20 @@ func (s *Snapshot) UnmarshalJSON(data []byte) error {
 		At   flexTime `json:"at"`
 	}{plain: (*plain)(s)}
 	if err := json.Unmarshal(data, &in); err != nil {
-		return err
+		return false, err
 	}
-	if in.Pane == nil {
-		return errors.New("a snapshot needs a pane")
+	s.At = time.Time(in.At)
+	if in.Pane != nil {
+		s.Pane = *in.Pane
 	}
-	s.Pane, s.At = *in.Pane, time.Time(in.At)
 	if in.Seq != nil {
 		if *in.Seq < 1 {
-			return errors.New("seq counts from 1")
+			return false, errors.New("seq counts from 1")
 		}
 		s.Seq = *in.Seq
 	}
 	s.tidy()
-	return nil
+	return in.Pane != nil, nil
 }
 
 // tidy drops values that this build does not know, as "not measured".
@@ -187,16 +196,23 @@ func (t *flexTime) UnmarshalJSON(data []byte) error {
 			return err
 		}
 		at, err := time.Parse(time.RFC3339, s)
-		if err != nil {
+		if err != nil || !writable(at) {
 			return fmt.Errorf("at: %q is neither RFC 3339 nor epoch milliseconds", Line(s, 40))
 		}
 		*t = flexTime(at.UTC())
 		return nil
 	}
 	ms, err := strconv.ParseFloat(string(data), 64)
-	if err != nil || math.Abs(ms) > 1e15 {
+	if err != nil || math.Abs(ms) > 1e15 || !writable(time.UnixMilli(int64(ms))) {
 		return errors.New("at: neither RFC 3339 nor epoch milliseconds")
 	}
 	*t = flexTime(time.UnixMilli(int64(ms)).UTC())
 	return nil
+}
+
+// writable reports whether at can be written again as RFC 3339, whose years have
+// four digits.
+func writable(at time.Time) bool {
+	year := at.UTC().Year()
+	return year >= 0 && year <= 9999
 }

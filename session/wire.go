@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -84,6 +85,24 @@ type Push struct {
 	Session  ID           `json:"session"`
 	Snapshot Snapshot     `json:"snapshot"` // its pane travels beside the header
 	Turns    []TurnReport `json:"turns,omitempty"`
+}
+
+// UnmarshalJSON reads the header of a push, in which the snapshot has no pane.
+func (p *Push) UnmarshalJSON(data []byte) error {
+	type plain Push
+	in := struct {
+		*plain
+		Snapshot *paneless `json:"snapshot"`
+	}{plain: (*plain)(p), Snapshot: (*paneless)(&p.Snapshot)}
+	return json.Unmarshal(data, &in)
+}
+
+// paneless is a snapshot whose pane travels beside it.
+type paneless Snapshot
+
+func (s *paneless) UnmarshalJSON(data []byte) error {
+	_, err := (*Snapshot)(s).read(data)
+	return err
 }
 
 // TurnReport is what became of one turn. Unlike Snapshot.LastTurn, which is only
@@ -219,7 +238,10 @@ func DecodeFrame(data []byte, isBinary bool) (Frame, error) {
 		return Frame{}, fmt.Errorf("%w: %v", ErrFrame, err)
 	}
 	if f.Push != nil {
-		f.Push.Snapshot.Pane = pane
+		if !isBinary {
+			return Frame{}, fmt.Errorf("%w: a push is a binary message", ErrFrame)
+		}
+		f.Push.Snapshot.Pane = strings.ToValidUTF8(pane, "\ufffd")
 	}
 	return f, nil
 }
