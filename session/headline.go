@@ -31,6 +31,7 @@ type Facts struct {
 	Session   Session
 	State     State
 	Connected bool     // its runner is connected; see Connected for external sessions
+	Fresh     bool     // the state was taken since this contact began; without it nothing reads working
 	Newest    *Message // the newest message that is not blocked, withdrawn or returned
 	Owed      bool     // a message is being sent, or its turn has not ended
 	Queued    int      // messages that wait in the queue
@@ -44,16 +45,34 @@ func (f Facts) Alive() *bool { return f.State.Snapshot.Alive }
 // gone reports that the engine is known not to be there.
 func (f Facts) gone() bool { return f.Alive() != nil && !*f.Alive() }
 
-// Running reports whether a turn is known to run.
-func (f Facts) Running() bool {
-	return f.Connected && !f.gone() && f.State.Reading.Status == StatusProcessing
+// Status is the activity that may be shown: what was processing before contact
+// was lost or the console restarted is unknown until fresh evidence comes.
+func (f Facts) Status() Status {
+	switch {
+	case f.State.Reading.Status == "":
+		return StatusUnknown
+	case f.State.Reading.Status == StatusProcessing && !f.Fresh:
+		return StatusUnknown
+	}
+	return f.State.Reading.Status
 }
+
+// Prompt is the question that waits for the owner, if one does.
+func (f Facts) Prompt() *Prompt {
+	if f.gone() {
+		return nil
+	}
+	return f.State.Reading.Prompt
+}
+
+// Running reports whether a turn is known to run.
+func (f Facts) Running() bool { return f.Connected && !f.gone() && f.Status() == StatusProcessing }
 
 // CanType is the one predicate that status, queue, Pilot and page share: the
 // engine can take a text at this moment, as far as the console knows.
 func (f Facts) CanType() bool {
 	return f.Session.Runtime != External && f.Connected && f.Session.StoppedAt.IsZero() &&
-		!f.gone() && f.State.Reading.CanType
+		!f.gone() && f.Fresh && f.State.Reading.CanType
 }
 
 // ExternalSilence is how long after its last push an external session counts as connected.
@@ -75,11 +94,11 @@ func HeadlineOf(f Facts) Headline {
 		return Offline
 	case !f.Session.StoppedAt.IsZero() || f.gone() && endedWell(last):
 		return EndedHeadline
-	case !f.gone() && f.State.Reading.Status == StatusWaiting || f.Handoff:
+	case !f.gone() && f.Status() == StatusWaiting || f.Handoff:
 		return NeedsYou
-	case !f.gone() && (f.State.Reading.Status == StatusProcessing || f.Owed):
+	case !f.gone() && (f.Status() == StatusProcessing || f.Owed && f.Fresh):
 		return Working
-	case f.gone() || f.State.Reading.Status == StatusError:
+	case f.gone() || f.Status() == StatusError:
 		return FailedHeadline
 	case newest != nil && newest.State == NotSent:
 		return FailedHeadline
@@ -91,9 +110,9 @@ func HeadlineOf(f Facts) Headline {
 		return FailedHeadline // a new epoch forgot the turn, the message did not
 	case last != nil && last.Verdict == VerdictOK:
 		return Done
-	case last == nil && f.State.Reading.Status == StatusCompleted:
+	case last == nil && f.Status() == StatusCompleted:
 		return Done
-	case free(f.State.Reading.Status):
+	case free(f.Status()):
 		return ReadyHeadline // idle, or free after an end that we asked for
 	}
 	return UnknownHeadline
@@ -134,7 +153,7 @@ func PlaceholderFor(f Facts) (cause Placeholder, ok bool) {
 		return PlaceRunnerOffline, true
 	case !f.Session.StoppedAt.IsZero() || f.gone():
 		return PlaceNotRunning, true
-	case f.State.Reading.Status == StatusProcessing:
+	case f.Status() == StatusProcessing:
 		return PlaceEngineWorking, true
 	case last != nil && last.Verdict == VerdictFailed:
 		return PlaceTurnFailed, true

@@ -13,7 +13,7 @@ func TestHeadline(t *testing.T) {
 	gone := Snapshot{Alive: ptr(false)}
 	// facts are those of a connected session of this status.
 	facts := func(status Status, last *LastTurn, change ...func(*Facts)) Facts {
-		f := Facts{Connected: true, State: State{Reading: Reading{Status: status}, LastTurn: last}}
+		f := Facts{Connected: true, Fresh: true, State: State{Reading: Reading{Status: status}, LastTurn: last}}
 		for _, c := range change {
 			c(&f)
 		}
@@ -23,6 +23,7 @@ func TestHeadline(t *testing.T) {
 	stopped := func(f *Facts) { f.Session.StoppedAt = noon }
 	dead := func(f *Facts) { f.State.Snapshot = gone }
 	handoff := func(f *Facts) { f.Handoff = true }
+	stale := func(f *Facts) { f.Fresh = false }
 	owed := func(f *Facts) { f.Owed = true }
 	newest := func(m Message) func(*Facts) { return func(f *Facts) { f.Newest = &m } }
 	tests := []struct {
@@ -43,6 +44,7 @@ func TestHeadline(t *testing.T) {
 		{"the Pilot's handoff", facts(StatusCompleted, ok, handoff), NeedsYou},
 		{"a turn runs", facts(StatusProcessing, failed), Working},
 		{"a message is owed", facts(StatusCompleted, failed, owed), Working},
+		{"a turn ran before contact was lost", facts(StatusProcessing, nil, stale, owed), UnknownHeadline},
 		{"nothing is owed by an engine that is gone", facts(StatusError, failed, owed, dead), FailedHeadline},
 		{"the last turn failed", facts(StatusCompleted, failed), FailedHeadline},
 		{"the screen shows an error", facts(StatusError, nil), FailedHeadline},
@@ -66,7 +68,7 @@ func TestHeadline(t *testing.T) {
 
 // Each cause holds together with all that come after it, so the order shows.
 func TestPlaceholderOrder(t *testing.T) {
-	f := Facts{Connected: true}
+	f := Facts{Connected: true, Fresh: true}
 	f.State.Reading.Status = StatusIdle
 	step := func(want Placeholder, change func()) {
 		t.Helper()
@@ -107,7 +109,7 @@ func TestPlaceholderWithoutAQueue(t *testing.T) {
 }
 
 func TestCanType(t *testing.T) {
-	free := Facts{Connected: true, Session: oneShot, State: State{Reading: Reading{Status: StatusIdle, CanType: true}}}
+	free := Facts{Connected: true, Fresh: true, Session: oneShot, State: State{Reading: Reading{Status: StatusIdle, CanType: true}}}
 	if !free.CanType() {
 		t.Fatal("a free engine can not be typed to")
 	}
@@ -117,6 +119,7 @@ func TestCanType(t *testing.T) {
 		"stopped":          func(f *Facts) { f.Session.StoppedAt = noon },
 		"gone":             func(f *Facts) { f.State.Snapshot.Alive = ptr(false) },
 		"reading says no":  func(f *Facts) { f.State.Reading.CanType = false },
+		"not seen lately":  func(f *Facts) { f.Fresh = false },
 		"nothing was seen": func(f *Facts) { f.State = State{} },
 	} {
 		f := free

@@ -29,6 +29,7 @@ type State struct {
 	Epochs   []EpochSeq
 	Turns    []string // turn ids filed in this epoch, oldest first
 	Counted  *TurnKey // the turn that was counted last, across epochs
+	Asking   Asking   // which asking of a prompt this is
 	PaneHash uint64   // tells a changed pane from a repeated one
 	Output   bool     // the pane holds something from the engine; the echo of an instruction is not output
 	Echo     bool     // the pane holds the echo of an instruction
@@ -84,6 +85,7 @@ func Next(prev State, s Session, snap Snapshot, screen Reading, now time.Time) (
 	hash := hashPane(snap.Pane)
 	next.Output, next.Echo = paneHolds(snap.Pane, next.LastTurn != nil)
 	next.Reading = reading(s, snap, screen, next.Ended)
+	next.Asking = ask(prev.Asking, &next.Reading)
 	if hash != prev.PaneHash || next.Reading.Status != prev.Reading.Status ||
 		!sameTurn(prev.LastTurn, next.LastTurn) || prev.Changed.IsZero() {
 		next.Changed = now
@@ -95,6 +97,35 @@ func Next(prev State, s Session, snap Snapshot, screen Reading, now time.Time) (
 	snap.Pane, snap.LastTurn = "", nil
 	next.Snapshot = snap
 	return next, true
+}
+
+// Asking counts the askings of prompts, so that the same question asked again is
+// another prompt.
+type Asking struct {
+	Digest string
+	N      int
+	Closed bool // a settled screen without the prompt has been seen since
+}
+
+// ask names the reading's prompt. A reading that is unknown, as of a repaint
+// caught half-way, closes nothing.
+func ask(prev Asking, r *Reading) Asking {
+	if r.Prompt == nil {
+		prev.Closed = prev.Closed || r.Status != StatusUnknown && r.Status != StatusWaiting
+		return prev
+	}
+	prompt := *r.Prompt
+	if prompt.Digest == "" {
+		prompt.Digest = prompt.digest()
+	}
+	if prev.Digest != prompt.Digest || prev.Closed || prev.N == 0 {
+		prev = Asking{Digest: prompt.Digest, N: prev.N + 1}
+	}
+	if prompt.ID == "" {
+		prompt.ID = "p" + strconv.Itoa(prev.N) + "_" + prompt.Digest
+	}
+	r.Prompt = &prompt
+	return prev
 }
 
 // reading chooses between what the runtime reports and what the screen shows.
@@ -174,7 +205,8 @@ func equal[T comparable](a, b *T) bool {
 }
 
 // countedBefore compares ids such as "t2" and "t10" by their number, where both
-// have the same letters before it.
+// have the same letters before it. A bare or a long number is a random id and
+// tells no order.
 func countedBefore(a, b string) (before, known bool) {
 	pa, na, oka := splitCount(a)
 	pb, nb, okb := splitCount(b)
@@ -187,7 +219,7 @@ func countedBefore(a, b string) (before, known bool) {
 func splitCount(id string) (prefix string, n int, ok bool) {
 	prefix = strings.TrimRight(id, "0123456789")
 	n, err := strconv.Atoi(id[len(prefix):])
-	return prefix, n, err == nil
+	return prefix, n, err == nil && prefix != "" && n < 1e6
 }
 
 func repeatsCounted(counted, key TurnKey) bool {

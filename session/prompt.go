@@ -1,5 +1,11 @@
 package session
 
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+)
+
 // Prompt is a question on which the engine is blocked.
 type Prompt struct {
 	ID       string   `json:"id,omitempty"`     // names one asking: the digest plus its occurrence in the session
@@ -28,4 +34,18 @@ type Reading struct {
 	CanType    bool   // the engine can take a text now
 	Failure    string // with Status Error or a failed turn: the engine's own words
 	Prompt     *Prompt
+}
+
+// digest names the question itself, for prompts whose runtime gives none. White
+// space does not count, so that a question is the same at every width.
+func (p Prompt) digest() string {
+	parts := []string{p.Kind, p.Title, p.Body}
+	for _, o := range p.Options {
+		parts = append(parts, o.Label)
+	}
+	for i, part := range parts {
+		parts[i] = strings.Join(strings.Fields(part), " ")
+	}
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return hex.EncodeToString(sum[:8])
 }
