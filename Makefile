@@ -1,0 +1,73 @@
+# Everything a contributor runs. "make help" lists it.
+
+BIN      := bin/console
+CACHE    := $(CURDIR)/.cache
+PACKAGES  = $(shell go list ./... | grep -v '/e2e$$')
+FUZZTIME := 5s
+BENCH    := .
+BENCHTIME := 1s
+
+# Where git cannot read the checkout, the program is built without its revision.
+BUILDFLAGS := $(shell git rev-parse HEAD >/dev/null 2>&1 || echo -buildvcs=false)
+
+.PHONY: help run build generate check lint test test-unit test-pages test-engines race e2e browser bench fuzz-smoke detect-score
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: build ## start the console; ARGS="--addr 127.0.0.1:9000" passes flags
+	exec $(BIN) serve $(ARGS)
+
+build: ## build bin/console
+	go build $(BUILDFLAGS) -o $(BIN) ./cmd/console
+
+generate: ## write the *_templ.go files
+	go tool templ generate -log-level warn
+
+test: check test-unit test-pages ## everything a change must pass
+
+# The committed *_templ.go must be what templ makes of the .templ files.
+check: lint
+	@before=$$(cat $$(find views -name '*_templ.go' | sort) | cksum); \
+	$(MAKE) --no-print-directory generate; \
+	after=$$(cat $$(find views -name '*_templ.go' | sort) | cksum); \
+	if [ "$$before" != "$$after" ]; then \
+		echo 'The *_templ.go files were not up to date. They are now: commit them.' >&2; exit 1; \
+	fi
+
+lint: ## gofmt, vet, staticcheck
+	@unformatted=$$(gofmt -l $$(go list -f '{{.Dir}}' ./...)); \
+	if [ -n "$$unformatted" ]; then echo "Run gofmt -w on:" $$unformatted >&2; exit 1; fi
+	go vet ./...
+	go tool staticcheck ./...
+
+test-unit: ## the tests without a browser
+	go test -p 2 $(PACKAGES)
+
+test-pages: build browser ## the pages in Chromium; RUN=TestBanner picks some
+	CONSOLE_BIN=$(CURDIR)/$(BIN) E2E_REQUIRED=1 go test -timeout 8m $(if $(RUN),-run '$(RUN)' -count=1 -v) ./e2e
+
+e2e: test-pages ## the same as test-pages
+
+browser: ## install what the pages' tests need: Chromium, playwright's driver, tmux
+	@e2e/browser.sh $(CACHE)
+
+test-engines: build browser ## the real engines, installed from npm into .cache/engines
+	@e2e/engines.sh $(CACHE)/engines
+	ENGINES_DIR=$(CACHE)/engines/bin CONSOLE_BIN=$(CURDIR)/$(BIN) E2E_REQUIRED=1 \
+		go test -count=1 -p 1 -timeout 20m -tags engines -run 'Engine' -v ./runner ./e2e
+
+race: browser ## all tests with the race detector; the pages' tests run a console built with it
+	go build $(BUILDFLAGS) -race -o $(BIN)-race ./cmd/console
+	go test -race -p 2 $(PACKAGES)
+	CONSOLE_BIN=$(CURDIR)/$(BIN)-race E2E_REQUIRED=1 go test -timeout 15m ./e2e
+
+bench: build browser ## benchmarks, each with its floor beside it
+	CONSOLE_BIN=$(CURDIR)/$(BIN) E2E_REQUIRED=1 \
+		go test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem -p 1 -timeout 20m ./...
+
+fuzz-smoke: ## every fuzz target for FUZZTIME
+	@e2e/fuzz.sh $(FUZZTIME)
+
+detect-score: ## how many recorded screens are read as what they are
+	go test -count=1 -run 'Score' -v ./detect

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Installs real engines from npm into DIR, each in a folder of its own, with
+# links to their programs in DIR/bin. Codex is required; another engine that
+# cannot be installed here is named and left out.
+#
+#   engines.sh DIR
+set -uo pipefail
+
+dir=$1
+mkdir -p "$dir/bin"
+
+# engine PROGRAM PACKAGE
+engine() {
+	local program=$1 package=$2 home=$dir/$1
+	if [ -x "$dir/bin/$program" ] && [ "$(cat "$home/package" 2>/dev/null)" = "$package" ]; then
+		return 0
+	fi
+	rm -rf "$home" "$dir/bin/$program"
+	mkdir -p "$home"
+	if npm install --silent --no-audit --no-fund --prefix "$home" "$package" >"$home/npm.log" 2>&1 </dev/null &&
+		[ -e "$home/node_modules/.bin/$program" ]; then
+		ln -s "../$program/node_modules/.bin/$program" "$dir/bin/$program"
+		echo "$package" >"$home/package"
+		echo "$package: installed"
+		return 0
+	fi
+	echo "$package: could not be installed, left out: $(tail -n 1 "$home/npm.log")" >&2
+	return 1
+}
+
+engine claude @anthropic-ai/claude-code
+engine gemini @google/gemini-cli
+engine opencode opencode-ai
+engine copilot @github/copilot
+engine qwen @qwen-code/qwen-code
+engine codex @openai/codex@0.171.0 || { echo "Codex is required." >&2; exit 1; }
