@@ -1,0 +1,158 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"signalbox/session"
+)
+
+const messageColumns = `m.number, m.id, m.author, m.state, m.reason, m.turn, m.outcome, m.key, m.preempt, m.journal,
+	m.created, m.settled, m.text, s.id`
+
+const messageTables = ` FROM messages m JOIN sessions s ON s.number = m.session `
+
+func scanMessage(row scanner) (m session.Message, err error) {
+	var created, settled int64
+	err = row.Scan(&m.Order, &m.ID, &m.Author, &m.State, &m.Reason, &m.Turn, &m.Outcome, &m.Key, &m.Preempt, &m.Journal,
+		&created, &settled, &m.Text, &m.Session)
+	m.CreatedAt, m.SettledAt = fromNano(created), fromNano(settled)
+	return m, err
+}
+
+// AddMessage keeps a new message and puts it last in its session's queue: its
+// Order is given here, its ID too if it has none, and its state is Queued unless
+// it has one. If the session has a message with the same Key, that is returned
+// and added is false. It returns session.ErrNotFound if there is no such session.
+func (s *Store) AddMessage(ctx context.Context, m session.Message) (stored session.Message, added bool, err error) {
+	if m.ID == "" {
+		m.ID = session.NewID("m")
+	}
+	if m.State == "" {
+		m.State = session.Queued
+	}
+	m.CreatedAt, m.SettledAt = fromNano(nano(m.CreatedAt)), fromNano(nano(m.SettledAt))
+	err = s.change(ctx, len(m.Text), func(b *batch) (err error) {
+		stored, added, err = b.addMessage(m)
+		return err
+	})
+	if err != nil {
+		return session.Message{}, false, fmt.Errorf("add message to %s: %w", m.Session, err)
+	}
+	return stored, added, nil
+}
+
+func (b *batch) addMessage(m session.Message) (stored session.Message, added bool, err error) {
+	h, err := b.session(m.Session)
+	if err != nil {
+		return m, false, err
+	}
+	if m.Key != "" {
+		stored, err = scanMessage(b.row(`SELECT `+messageColumns+messageTables+`WHERE m.session = ? AND m.key = ? AND m.key <> ''`, h.number, m.Key))
+		if !errors.Is(err, sql.ErrNoRows) {
+			return stored, false, err
+		}
+	}
+	var taken bool
+	if err := b.row(`SELECT EXISTS (SELECT 1 FROM messages WHERE id = ?)`, m.ID).Scan(&taken); err != nil {
+		return m, false, err
+	}
+	if taken {
+		return m, false, fmt.Errorf("the id %s is taken: %w", m.ID, session.ErrConflict)
+	}
+	r, err := b.exec(`INSERT INTO messages (id, session, author, state, open, reason, turn, outcome, key, preempt, journal, created, settled, text)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		m.ID, h.number, string(m.Author), string(m.State), !m.Settled(), m.Reason, m.Turn, string(m.Outcome), m.Key, m.Preempt, m.Journal,
+		nano(m.CreatedAt), nano(m.SettledAt), m.Text)
+	if err != nil {
+		return m, false, err
+	}
+	if m.Order, err = r.LastInsertId(); err != nil {
+		return m, false, err
+	}
+	h.touch(m.CreatedAt)
+	return m, true, nil
+}
+
+// Message returns a message of a session, or session.ErrNotFound.
+func (s *Store) Message(ctx context.Context, id session.ID, mid string) (session.Message, error) {
+	m, err := s.FindMessage(ctx, mid)
+	if err == nil && m.Session != id {
+		return session.Message{}, fmt.Errorf("read message %s of %s: %w", mid, id, session.ErrNotFound)
+	}
+	return m, err
+}
+
+// FindMessage returns a message of any session, or session.ErrNotFound.
+func (s *Store) FindMessage(ctx context.Context, mid string) (session.Message, error) {
+	m, err := scanMessage(s.row(ctx, `SELECT `+messageColumns+messageTables+`WHERE m.id = ?`, mid))
+	if err != nil {
+		return session.Message{}, fmt.Errorf("read message %s: %w", mid, found(err))
+	}
+	return m, nil
+}
+
+// Messages returns a page of a session's messages, the oldest first within the
+// page, and the cursor of the page before it in time, empty if there is none.
+// Without a cursor the page holds the newest.
+func (s *Store) Messages(ctx context.Context, id session.ID, before string, limit int) (items []session.Message, next string, err error) {
+	below, err := parseCursor(before)
+	if err != nil {
+		return nil, "", err
+	}
+	number, err := s.number(ctx, id)
+	if err != nil {
+		return nil, "", fmt.Errorf("read messages of %s: %w", id, err)
+	}
+	limit = pageSize(limit)
+	items, err = s.messages(ctx, `WHERE m.session = ? AND m.number < ? ORDER BY m.number DESC LIMIT ?`, number, below, limit+1)
+	if err != nil {
+		return nil, "", fmt.Errorf("read messages of %s: %w", id, err)
+	}
+	if len(items) > limit {
+		items = items[:limit]
+		next = strconv.FormatInt(items[limit-1].Order, 10)
+	}
+	slices.Reverse(items)
+	return items, next, nil
+}
+
+// NextQueued returns the message that is first in a session's queue; ok is false
+// if the queue is empty.
+func (s *Store) NextQueued(ctx context.Context, id session.ID) (m session.Message, ok bool, err error) {
+	items, err := s.messages(ctx, `WHERE s.id = ? AND m.open = 1 AND m.state = 'queued' ORDER BY m.number LIMIT 1`, string(id))
+	if err != nil {
+		return session.Message{}, false, fmt.Errorf("read the queue of %s: %w", id, err)
+	}
+	if len(items) == 0 {
+		return session.Message{}, false, nil
+	}
+	return items[0], true, nil
+}
+
+// Unsettled returns the messages that were handed to runner, or may have been, and
+// whose fate is open: sending, pending, and those delivered or in doubt without an
+// outcome. The oldest comes first.
+func (s *Store) Unsettled(ctx context.Context, runner string) ([]session.Message, error) {
+	items, err := s.messages(ctx, `WHERE s.runner = ? AND m.open = 1 AND m.state <> 'queued' ORDER BY m.number`, runner)
+	if err != nil {
+		return nil, fmt.Errorf("read unsettled messages of runner %s: %w", runner, err)
+	}
+	return items, nil
+}
+
+func (s *Store) messages(ctx context.Context, where string, args ...any) (items []session.Message, err error) {
+	err = s.each(ctx, func(row scanner) error {
+		m, err := scanMessage(row)
+		items = append(items, m)
+		return err
+	}, `SELECT `+messageColumns+messageTables+where, args...)
+	if err != nil {
+		return nil, inWords(err)
+	}
+	return items, nil
+}
