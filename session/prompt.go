@@ -16,13 +16,15 @@ type Prompt struct {
 	Elided   bool     `json:"elided"` // the engine hides part of the body
 	Options  []Option `json:"options"`
 	FreeText bool     `json:"freeText"`
+	Beside   bool     `json:"beside,omitempty"` // options stand side by side: arrows are Left and Right, not Up and Down
 }
 
 // Option is one answer to a prompt.
 type Option struct {
-	Option string `json:"option"` // what an answer names, taken from the label
-	Label  string `json:"label"`  // the engine's own words
-	Key    string `json:"key"`    // the raw key or keys that choose it; empty where only arrows do
+	Option   string `json:"option"`             // what an answer names, taken from the label
+	Label    string `json:"label"`              // the engine's own words
+	Key      string `json:"key"`                // the raw key or keys that choose it; empty where only arrows do
+	Selected bool   `json:"selected,omitempty"` // Enter would take it now
 }
 
 // Reading is what detection, or a structured runtime, says of one snapshot.

@@ -1,0 +1,505 @@
+package detect
+
+import (
+	"strings"
+
+	"signalbox/session"
+)
+
+// claude reads Claude Code, 2.0 and 2.1.
+//
+// Its composer is a row with ❯ (> in 2.0, ! for a shell command) between two
+// rules; the footer, lists of agents and old popups stand below. A dialog
+// replaces the composer, so whatever looks like one above a composer is not
+// live. The first character of the title tells working from not working.
+var claude = detector{layout: claudeLayout, rules: []rule{
+	{Rule{"claude-menu", session.StatusWaiting, "choices with a cursor or numbers at the bottom, and no composer below them",
+		"a dialog takes the composer's place; quoted ones have the composer below"}, claudeMenu},
+	{Rule{"claude-form", session.StatusWaiting, "key hints (Esc to cancel, Enter to confirm) as the last rows, and no composer",
+		"menus that take typing draw their own fields"}, claudeForm},
+	{Rule{"claude-reader-menu", session.StatusWaiting, `screen-reader mode: "Select with numbers" as the last rows`,
+		"this mode draws no cursor and no frames"}, claudeReaderMenu},
+	{Rule{"claude-failed", session.StatusError, "API Error, or a request to log in, as the last thing said, and the composer back",
+		"Claude writes its own error where the answer would be"}, claudeFailed},
+	{Rule{"claude-hint", session.StatusProcessing, `"esc to interrupt" in the footer below the composer`,
+		"Claude offers it only while something runs"}, claudeHint},
+	{Rule{"claude-spinner", session.StatusProcessing, "a spinner's character at the margin and an ellipsis, as the lowest such row above the composer",
+		"the footer's hint goes while the composer holds words"}, claudeSpinner},
+	{Rule{"claude-background", session.StatusCompleted, "agents or shells that still run, and a free composer",
+		"the title turns for them too, but the engine takes words"}, claudeBackground},
+	{Rule{"claude-title-spins", session.StatusProcessing, "a half moon or braille character before the title",
+		"retries and the owner's own commands show nothing else"}, claudeTitleSpins},
+	{Rule{"claude-transcript", session.StatusIdle, "the transcript view in place of the composer", "nothing runs, but what is typed there is a key"}, claudeTranscript},
+	{Rule{"claude-done", session.StatusCompleted, "a composer, and something was said above it", "the composer is back"}, claudeDone},
+	{Rule{"claude-idle", session.StatusIdle, "a composer under nothing but the start-up banner", "nothing was asked yet"}, claudeIdle},
+}}
+
+var claudePlaceholders = []string{
+	"Press up to edit queued messages", "Resend your message to try again", "Once fixed, resend your message", `Try "*`,
+}
+
+func claudeLayout(s *screen) {
+	l := &s.lay
+	l.user, l.said, l.hint = -1, -1, -1
+	last := s.last()
+	if last < 0 {
+		return
+	}
+	if s.screenReader(last) {
+		s.claudeReader(last)
+	} else {
+		s.claudeComposer(last)
+	}
+	if !l.composer.drawn() {
+		return
+	}
+	l.said = s.above(l.composer.top)
+	if l.said >= 0 && s.rows[l.said].indent > 20 && strings.Contains(s.at(l.said), "/effort") {
+		l.said = s.above(l.said)
+	}
+	glyph := first(s.at(l.composer.row))
+	for i := l.said; i >= 0; i-- {
+		if s.blank(i) || s.rows[i].indent > 0 {
+			continue
+		}
+		if c := first(s.at(i)); (c == glyph || c == '!' || c == '❯') && c < 0x10000 || strings.HasPrefix(s.at(i), "you: ") {
+			l.user = i
+			return
+		}
+	}
+}
+
+// claudeComposer finds the lowest row with the glyph directly under a rule that
+// has another rule below it.
+func (s *screen) claudeComposer(last int) {
+	low := -1
+	for i := last; i > 0; i-- {
+		if !isRule(s.at(i), "─") {
+			continue
+		}
+		if low < 0 {
+			low = i
+		}
+		glyph, n := decode(s.at(i + 1))
+		if i+1 >= low && i+1 > last || glyph != '❯' && glyph != '>' && glyph != '!' {
+			if i != low {
+				low = i
+			}
+			continue
+		}
+		text := s.at(i + 1)[n:]
+		if text != "" && text[0] != ' ' || low == i {
+			low = i
+			continue
+		}
+		c := composer{state: draftComposer, top: i, row: i + 1, end: low}
+		switch {
+		case glyph == '!':
+			c.state = shellComposer
+		case strings.TrimLeft(text, " ") == "" && low == i+2, s.placeholder(i+1, n, claudePlaceholders):
+			c.state = emptyComposer
+		}
+		s.lay.composer = c
+		return
+	}
+}
+
+// screenReader reports whether the screen is Claude's screen-reader mode, whose
+// composer is "$ " under the line that names the mode.
+func (s *screen) screenReader(last int) bool {
+	if s.in.Engine != session.Claude {
+		return false
+	}
+	for i := range s.rows[:last+1] {
+		if strings.HasPrefix(s.at(i), "[Screen Reader Mode:") {
+			return true
+		}
+	}
+	if last > 0 && first(s.at(last)) == '$' {
+		for i := last - 1; i >= 0 && i > last-4; i-- {
+			if startsWithAny(s.at(i), "manual mode on", "auto mode on", "plan mode on", "accept edits on", "effort: ") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (s *screen) claudeReader(last int) {
+	if text := s.at(last); text == "$" || strings.HasPrefix(text, "$ ") {
+		c := composer{state: draftComposer, top: last, row: last, end: last}
+		if text == "$" {
+			c.state = emptyComposer
+		}
+		for c.top > 0 && startsWithAny(s.at(c.top-1), "effort: ", "manual mode on", "auto mode on", "plan mode on", "accept edits on", "Press Ctrl-C again") {
+			c.top--
+		}
+		s.lay.composer = c
+	}
+}
+
+var claudeHints = []string{"Esc to cancel", "Enter to confirm", "Enter to select", "Enter to continue", "Esc to close", "Esc to go back", "Esc to exit", "ctrl+g to edit", "ctrl-g to edit"}
+
+func claudeMenu(s *screen, out *session.Reading) bool {
+	l := &s.lay
+	if l.composer.drawn() || s.last() < 1 {
+		return false
+	}
+	s.unframe()
+	hint, low := s.claudeFoot()
+	m, ok := s.numbered(0, low, false)
+	if !ok || m.selected < 0 {
+		m, ok = s.listed(max(0, low-30), low)
+	}
+	if !ok || m.selected < 0 || low-m.hi > 12 {
+		return false
+	}
+	if hint < 0 && !s.claudeBare(&m) {
+		return false
+	}
+	a := s.claudeQuestion(&m)
+	out.Prompt, out.Evidence = s.prompt(a, &m)
+	if hint >= 0 {
+		out.Evidence = append(out.Evidence, hint)
+	}
+	return true
+}
+
+// claudeFoot returns the row of the key hints that end the screen, or -1, and
+// the last row above them.
+func (s *screen) claudeFoot() (hint, low int) {
+	last := s.last()
+	hint, low = -1, last
+	for i := last; i >= 0 && i > last-6; i-- {
+		if s.blank(i) {
+			if hint >= 0 {
+				break
+			}
+			continue
+		}
+		for _, h := range claudeHints {
+			if strings.Contains(s.at(i), h) {
+				hint, low = i, i-1
+			}
+		}
+	}
+	for low >= 0 && (s.blank(low) || strings.HasPrefix(s.trim(low), "↑ ")) {
+		low--
+	}
+	return hint, low
+}
+
+// claudeBare reports whether a menu without key hints ends the screen: rows of
+// its own below it, such as an example of the theme, are few.
+func (s *screen) claudeBare(m *menu) bool {
+	return m.n > 1
+}
+
+func (s *screen) claudeQuestion(m *menu) ask {
+	a := ask{kind: kindPicker, title: none, body: none}
+	top := -1 // the rule over the dialog
+	for i := m.lo - 1; i >= 0; i-- {
+		if t := s.at(i); isRule(t, "─") || isRule(t, "▔") {
+			top = i
+			break
+		}
+	}
+	if top < 0 { // its head is above the screen, or it has no frame
+		top = -1
+	}
+	low := m.lo - 1
+	for low > top && s.blank(low) {
+		low--
+	}
+	q := low // the paragraph over the choices
+	for q > top+1 && !s.blank(q-1) && !frameOnly(s.at(q-1)) && s.wrapped(q-1, q) {
+		q--
+	}
+	head := top + 1
+	for head < low && (s.blank(head) || frameOnly(s.at(head))) {
+		head++
+	}
+	a.title = part{q, low}
+	a.body = part{head, q - 1}
+	switch text := s.joined(q, low); {
+	case strings.Contains(text, "Would you like to proceed"):
+		a.kind = kindPlan
+	case strings.HasPrefix(text, "Do you want to use this API key"), strings.HasPrefix(text, "Select login method"):
+		a.kind = kindLogin
+	case strings.HasPrefix(text, "Do you want to"):
+		a.kind = kindApproval
+	default:
+		a.kind = s.claudeKind(head, low)
+	}
+	switch {
+	case a.kind == kindApproval:
+		a.elided = top < 0 || s.has(m.hi, s.last(), "morelines")
+	case a.kind == kindTrust, a.kind == kindPicker && top >= 0:
+		a.title = part{head, head}
+		a.body = part{head + 1, low}
+	case a.kind == kindQuestion:
+		a.freeText = true
+		a.body = none
+	}
+	return a
+}
+
+func (s *screen) claudeKind(head, low int) string {
+	for i := head; i <= low; i++ {
+		t := s.trim(i)
+		switch {
+		case strings.HasPrefix(t, "Accessing workspace"), strings.HasPrefix(t, "Do you trust the files"):
+			return kindTrust
+		case strings.HasPrefix(t, "Select login method"), strings.HasPrefix(t, "Detected a custom API key"):
+			return kindLogin
+		case strings.HasPrefix(t, "←  ☐"), strings.HasPrefix(t, "←  ☒"), strings.HasPrefix(t, "☐ "), strings.HasPrefix(t, "Review your answers"):
+			return kindQuestion
+		}
+	}
+	return kindPicker
+}
+
+func claudeForm(s *screen, out *session.Reading) bool {
+	if s.lay.composer.drawn() || s.last() < 1 {
+		return false
+	}
+	hint, low := s.claudeFoot()
+	if hint < 0 || hint < s.last()-4 {
+		return false
+	}
+	s.unframe()
+	top := low
+	for top > 0 && !isRule(s.at(top), "─") && !isRule(s.at(top), "▔") {
+		top--
+	}
+	head := s.below(top)
+	out.Prompt, out.Evidence = s.prompt(ask{kind: kindPicker, title: part{head, head}, body: part{head + 1, low}, freeText: true}, nil)
+	out.Evidence = append(out.Evidence, hint)
+	return true
+}
+
+func claudeReaderMenu(s *screen, out *session.Reading) bool {
+	last := s.last()
+	at := -1
+	for i := last; i >= 0 && i > last-3; i-- {
+		if strings.HasPrefix(s.at(i), "Select with numbers [") {
+			at = i
+		}
+	}
+	if at < 0 || s.lay.composer.drawn() {
+		return false
+	}
+	s.unframe()
+	m, ok := s.numbered(0, at-1, true)
+	if !ok {
+		return false
+	}
+	a := ask{kind: kindQuestion, title: part{m.lo - 1, m.lo - 1}, body: none}
+	for i := m.lo - 1; i >= 0; i-- {
+		if strings.HasPrefix(s.at(i), "Permission Required") {
+			a.kind, a.body = kindApproval, part{i, m.lo - 2}
+			break
+		}
+		if startsWithAny(s.at(i), "you: ", "claude: ") {
+			break
+		}
+	}
+	out.Prompt, out.Evidence = s.prompt(a, &m)
+	for i := range out.Prompt.Options { // a digit alone does nothing here
+		out.Prompt.Options[i].Key += " Enter"
+	}
+	out.Evidence = append(out.Evidence, at)
+	return true
+}
+
+// isClaudeSpinner reports whether a row is Claude's spinner or what is left of it.
+func isClaudeSpinner(r rune) bool {
+	switch r {
+	case '·', '✢', '✳', '✶', '✻', '✽', '*', '∗', '+', '✺':
+		return true
+	}
+	return false
+}
+
+// claudeStatus returns the lowest row above the composer, under the owner's
+// last message, that begins with a spinner's character; -1 without one.
+func (s *screen) claudeStatus() int {
+	for i := s.lay.said; i > s.lay.user; i-- {
+		if !s.blank(i) && s.rows[i].indent == 0 {
+			if isClaudeSpinner(first(s.at(i))) && strings.HasPrefix(after0(s.at(i)), " ") {
+				return i
+			}
+			if c := first(s.at(i)); c == '●' || c == '⏺' {
+				return -1
+			}
+		}
+	}
+	return -1
+}
+
+// after0 returns text after its first character.
+func after0(text string) string {
+	_, n := decode(text)
+	return text[n:]
+}
+
+func claudeFailed(s *screen, out *session.Reading) bool {
+	l := &s.lay
+	if !l.composer.drawn() || l.said < 0 {
+		return false
+	}
+	at := -1
+	for i := l.said; i > l.user; i-- {
+		r := &s.rows[i]
+		if r.blank() {
+			continue
+		}
+		text := r.text[r.indent:]
+		if r.indent > 0 && !strings.HasPrefix(text, "⎿") {
+			continue // goes on what stands above
+		}
+		if c := first(text); c == '●' || c == '⏺' || c == '⎿' {
+			text = after(text)
+		} else {
+			return false
+		}
+		if startsWithAny(text, "API Error", "Not logged in · ", "Invalid API key · ", "Credit balance is too low", "OAuth token ", "Please run /login") {
+			at = i
+		}
+		break
+	}
+	if at < 0 {
+		return false
+	}
+	end := at
+	for end < l.said && !s.blank(end+1) {
+		end++
+	}
+	words := s.joined(at, end)
+	out.Failure = session.CleanDetail(after(words))
+	out.CanType = l.composer.free()
+	out.Evidence = s.evidence(at, l.composer.row)
+	return true
+}
+
+func claudeHint(s *screen, out *session.Reading) bool {
+	c := &s.lay.composer
+	if !c.drawn() {
+		return false
+	}
+	from, to := c.end+1, s.last()
+	if c.end == s.last() { // screen reader: the footer stands above
+		from, to = c.top, c.row-1
+	}
+	for i := from; i <= to; i++ {
+		if strings.Contains(s.at(i), "esc to interrupt") {
+			out.Evidence = s.evidence(i)
+			return true
+		}
+	}
+	if to > from && s.has(from, min(to, from+3), "esctointerrupt") {
+		out.Evidence = s.evidence(from)
+		return true
+	}
+	return false
+}
+
+func claudeSpinner(s *screen, out *session.Reading) bool {
+	if !s.lay.composer.drawn() {
+		return false
+	}
+	i := s.claudeStatus()
+	if i < 0 {
+		return false
+	}
+	text := s.at(i)
+	if !strings.Contains(text, "…") && !strings.Contains(text, "...") && !strings.Contains(text, "retrying in ") || strings.Contains(text, " · done ") {
+		return false
+	}
+	out.Evidence = s.evidence(i)
+	return true
+}
+
+func claudeBackground(s *screen, out *session.Reading) bool {
+	l := &s.lay
+	if !l.composer.drawn() {
+		return false
+	}
+	at := -1
+	if i := s.claudeStatus(); i >= 0 && (strings.Contains(s.at(i), " still running") || strings.HasPrefix(after(s.at(i)), "Waiting for ") && strings.Contains(s.at(i), " background ")) {
+		at = i
+	}
+	for i := l.composer.end + 1; i <= s.last() && at < 0; i++ {
+		if first(s.at(i)) == '◯' || backgroundCount(s.at(i)) {
+			at = i
+		}
+	}
+	if at < 0 {
+		return false
+	}
+	out.Background, out.CanType = true, l.composer.free()
+	out.Evidence = s.evidence(at, l.composer.row)
+	return true
+}
+
+// backgroundCount reports whether a footer counts what runs: "· 1 shell ·", "2 agents".
+func backgroundCount(text string) bool {
+	for _, word := range []string{" shell", " agent", " background task", " task"} {
+		k := strings.Index(text, word)
+		if k > 1 && text[k-1] >= '1' && text[k-1] <= '9' && (k == 1 || text[k-2] == ' ' || text[k-2] >= '0' && text[k-2] <= '9') {
+			return true
+		}
+	}
+	return false
+}
+
+func claudeTitleSpins(s *screen, out *session.Reading) bool {
+	if !spinning(s.titleRune()) {
+		return false
+	}
+	out.Evidence = s.evidence(s.lay.said)
+	return true
+}
+
+func claudeTranscript(s *screen, out *session.Reading) bool {
+	last := s.last()
+	for i := last; i >= 0 && i > last-3; i-- {
+		if strings.Contains(s.at(i), "Showing detailed transcript") && !s.lay.composer.drawn() {
+			out.Evidence = s.evidence(i)
+			return true
+		}
+	}
+	return false
+}
+
+func claudeDone(s *screen, out *session.Reading) bool {
+	l := &s.lay
+	if !l.composer.drawn() || l.said < 0 {
+		return false
+	}
+	if l.user < 0 {
+		for i := l.said; i >= 0; i-- {
+			if strings.Contains(s.at(i), "Claude Code v") {
+				return false
+			}
+			if c := first(s.at(i)); s.rows[i].indent == 0 && (c == '●' || c == '⏺' || isClaudeSpinner(c)) {
+				break
+			}
+		}
+	}
+	s.claudeFree(out)
+	return true
+}
+
+func claudeIdle(s *screen, out *session.Reading) bool {
+	if !s.lay.composer.drawn() {
+		return false
+	}
+	s.claudeFree(out)
+	return true
+}
+
+func (s *screen) claudeFree(out *session.Reading) {
+	out.CanType = s.lay.composer.free()
+	out.Evidence = s.evidence(s.lay.said, s.lay.composer.row)
+}

@@ -1,0 +1,3 @@
+package detect
+
+var generic = detector{rules: []rule{}}

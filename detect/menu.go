@@ -1,0 +1,251 @@
+package detect
+
+import "strings"
+
+// maxOptions bounds the options that a prompt can have.
+const maxOptions = 16
+
+// option is one choice of a menu, by the rows it stands on.
+type option struct {
+	row, end int // its first and last row
+	num      int // the digit it is chosen by, or 0
+	col      int // where its number stands, or its label without one
+	from     int // where its label begins in the row's text
+	cursor   bool
+	ticked   bool
+}
+
+// menu is a list of choices as it is drawn.
+type menu struct {
+	opts [maxOptions]option
+	n    int
+	// selected is the option that Enter would take, or -1.
+	selected int
+	multi    bool // choices have boxes to tick
+	lo, hi   int  // rows of the screen that it covers
+}
+
+// cursors are the characters that engines draw before the selected choice.
+func isCursor(r rune) bool {
+	switch r {
+	case '›', '❯', '>', '●', '▶', '►', '▸', '→', '➤', '◉':
+		return true
+	}
+	return false
+}
+
+// numberedRow reads "› 2. Label" or "2) Label".
+func numberedRow(text string) (o option, ok bool) {
+	i := spaces(text, 0)
+	if i == len(text) {
+		return o, false
+	}
+	if text[i] >= 0x80 || text[i] == '>' {
+		c, n := decode(text[i:])
+		if !isCursor(c) {
+			return o, false
+		}
+		o.cursor = true
+		i = spaces(text, i+n)
+	}
+	start := i
+	for i < len(text) && i-start < 2 && text[i] >= '0' && text[i] <= '9' {
+		o.num = o.num*10 + int(text[i]-'0')
+		i++
+	}
+	if i == start || o.num == 0 || i+1 >= len(text) || text[i] != '.' && text[i] != ')' || text[i+1] != ' ' {
+		return o, false
+	}
+	o.col = columns(text[:start])
+	o.from = spaces(text, i+1)
+	return o, o.from < len(text)
+}
+
+// numbered reads the numbered choices that end at row hi or above it, not above
+// floor. Rows between and under choices belong to the choice before them.
+func (s *screen) numbered(floor, hi int, loose bool) (m menu, ok bool) {
+	m.selected = -1
+	at := maxOptions // options are found from the last to the first
+	next, col, gap := 0, 0, 0
+	end := hi
+	shallow := 1 << 20 // the least indent of rows that wait for their option
+	for i := hi; i >= floor && at > 0; i-- {
+		r := &s.inner[i]
+		if r.blank() {
+			if gap++; gap > 1 || at == maxOptions && i < hi-14 {
+				break
+			}
+			continue
+		}
+		o, isOption := numberedRow(r.text)
+		if !isOption {
+			if hi-i > 40 && at == maxOptions {
+				break
+			}
+			if gap > 0 && at < maxOptions && !loose {
+				break
+			}
+			gap = 0
+			shallow = min(shallow, r.indent)
+			if at < maxOptions && !loose && r.indent <= col {
+				break
+			}
+			continue
+		}
+		if at < maxOptions && (o.num != next || o.col > col+1 || o.col < col-1) {
+			break
+		}
+		if !loose && shallow <= o.col {
+			break
+		}
+		for end > i && s.inner[end].blank() {
+			end--
+		}
+		o.row, o.end = i, end
+		at--
+		m.opts[at] = o
+		end, gap, shallow, next, col = i-1, 0, 1<<20, o.num-1, o.col
+		if next == 0 {
+			break
+		}
+	}
+	m.n = copy(m.opts[:], m.opts[at:])
+	return m, s.finish(&m)
+}
+
+// listed reads choices without numbers around the row that holds the cursor:
+// rows that begin in the column where its label does.
+func (s *screen) listed(floor, hi int) (m menu, ok bool) {
+	m.selected = -1
+	for i := hi; i >= floor; i-- {
+		r := &s.inner[i]
+		if r.blank() || !isCursor(first(r.text)) {
+			continue
+		}
+		_, n := decode(r.text[r.indent:])
+		from := spaces(r.text, r.indent+n)
+		if from == len(r.text) || from == r.indent+n {
+			return m, false
+		}
+		col := columns(r.text[:from])
+		lo := i
+		for lo > floor && s.sibling(lo-1, col) {
+			lo--
+		}
+		for ; lo <= hi && (lo == i || s.sibling(lo, col)) && m.n < maxOptions; lo++ {
+			switch text := &s.inner[lo]; {
+			case lo == i:
+				m.opts[m.n] = option{row: lo, end: lo, col: col, from: from, cursor: true}
+				m.n++
+			case text.indent == col:
+				m.opts[m.n] = option{row: lo, end: lo, col: col, from: text.indent}
+				m.n++
+			case m.n > 0:
+				m.opts[m.n-1].end = lo
+			}
+		}
+		return m, s.finish(&m)
+	}
+	return m, false
+}
+
+func (s *screen) sibling(i, col int) bool {
+	r := &s.inner[i]
+	return !r.blank() && r.indent >= col
+}
+
+func (s *screen) finish(m *menu) bool {
+	if m.n == 0 {
+		return false
+	}
+	for i := range m.opts[:m.n] {
+		o := &m.opts[i]
+		if o.cursor {
+			m.selected = i
+		}
+		if label := s.inner[o.row].text[o.from:]; strings.HasPrefix(label, "[") && len(label) > 3 && label[2] == ']' {
+			m.multi, o.ticked = true, label[1] != ' '
+			o.from = spaces(s.inner[o.row].text, o.from+3)
+		} else if strings.HasPrefix(label, "[✔]") || strings.HasPrefix(label, "[✓]") || strings.HasPrefix(label, "[☒]") {
+			m.multi, o.ticked = true, true
+			o.from = spaces(s.inner[o.row].text, o.from+5)
+		}
+	}
+	m.lo, m.hi = m.opts[0].row, m.opts[m.n-1].end
+	return true
+}
+
+// unframe fills s.inner with the rows of the screen without the frames around
+// them and scroll bars beside them, so that a dialog reads the same in a box.
+func (s *screen) unframe() {
+	if len(s.inner) == len(s.rows) && len(s.rows) > 0 {
+		return
+	}
+	s.inner = s.inner[:0]
+	for i := range s.rows {
+		r := row{text: s.rows[i].text, indent: s.rows[i].indent}
+		for range 2 { // a box in a box
+			text, shift := unboxed(r.text)
+			if shift == 0 {
+				break
+			}
+			r.set(text)
+		}
+		s.inner = append(s.inner, r)
+	}
+}
+
+// unboxed removes one frame from both ends of a row; shift is 0 without one.
+func unboxed(text string) (inner string, shift int) {
+	i := spaces(text, 0)
+	c, n := decode(text[i:])
+	if !isSide(c) {
+		if isCorner(c) {
+			return ruled(text[i:]), i + n
+		}
+		return text, 0
+	}
+	inner = text[i+n:]
+	trimmed := strings.TrimRight(inner, " ")
+	if k := len(trimmed); k >= 3 {
+		if c, m := decodeLast(trimmed); isSide(c) {
+			inner = trimmed[:k-m]
+		}
+	}
+	if strings.HasPrefix(inner, " ") {
+		inner = inner[1:]
+	}
+	return inner, i + n
+}
+
+func isSide(r rune) bool {
+	switch r {
+	case '│', '┃', '║', '▌', '▎', '▏', '┆', '┊':
+		return true
+	}
+	return false
+}
+
+func isCorner(r rune) bool {
+	switch r {
+	case '╭', '╮', '╰', '╯', '┌', '┐', '└', '┘', '┏', '┓', '┗', '┛', '╔', '╗', '╚', '╝', '├', '┤', '╟', '╢', '┣', '┫', '╠', '╣', '╹', '╻':
+		return true
+	}
+	return false
+}
+
+func isLine(r rune) bool {
+	switch r {
+	case '─', '━', '═', '╌', '┄', '┈', '▔', '▁', '▀', '▄', '╍':
+		return true
+	}
+	return false
+}
+
+// ruled returns the words that stand in a horizontal frame row, "" if none.
+func ruled(text string) string {
+	return strings.TrimFunc(text, func(r rune) bool { return r == ' ' || isLine(r) || isCorner(r) || isSide(r) })
+}
+
+// frameOnly reports whether a row holds nothing but frame.
+func frameOnly(text string) bool { return ruled(text) == "" }

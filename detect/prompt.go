@@ -1,0 +1,326 @@
+package detect
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+
+	"signalbox/session"
+)
+
+// The kinds of prompts.
+const (
+	kindApproval = "approval"
+	kindTrust    = "trust"
+	kindLogin    = "login"
+	kindUpdate   = "update"
+	kindQuestion = "question"
+	kindPlan     = "plan"
+	kindPicker   = "picker"
+)
+
+// part is a range of rows, both included; empty if to < from.
+type part struct{ from, to int }
+
+var none = part{0, -1}
+
+// ask is a prompt as it was found on the screen, before it is copied out.
+type ask struct {
+	kind     string
+	title    part
+	words    string // the title, where it is not a range of rows
+	body     part
+	elided   bool
+	freeText bool
+	letters  bool // choices name their key in brackets at the end: "Yes, proceed (y)"
+	sides    bool // choices stand beside each other
+}
+
+// bundle is a prompt with all it points to, in one allocation.
+type bundle struct {
+	prompt session.Prompt
+	opts   [maxOptions]session.Option
+	rows   [6]int
+}
+
+// mark is where a piece of text begins and ends in the text that a prompt's
+// strings are cut from.
+type mark struct{ from, to int }
+
+// prompt copies a prompt out of the screen: nothing in it points at the pane.
+// It reads s.inner, which unframe must have filled.
+func (s *screen) prompt(a ask, m *menu) (*session.Prompt, []int) {
+	b := new(bundle)
+	p := &b.prompt
+	p.Kind, p.Elided, p.FreeText = a.kind, a.elided, a.freeText
+
+	buf := s.words[:0]
+	put := func(f func([]byte) []byte) mark {
+		from := len(buf)
+		buf = f(buf)
+		return mark{from, len(buf)}
+	}
+	title := put(func(b []byte) []byte {
+		if a.words != "" {
+			return append(b, a.words...)
+		}
+		return s.flow(b, a.title)
+	})
+	body := put(func(b []byte) []byte { return s.paragraphs(b, a.body) })
+	var labels, names, keys [maxOptions]mark
+	var notes [maxOptions]mark
+	n := 0
+	if m != nil {
+		n = m.n
+		for i := range m.opts[:n] {
+			o := &m.opts[i]
+			labels[i] = put(func(b []byte) []byte { return s.label(b, o) })
+			notes[i] = put(func(b []byte) []byte { return s.note2(b, o) })
+			text := string(buf[labels[i].from:labels[i].to])
+			name, key := nameAndKey(text, o.num, a.letters)
+			names[i] = put(func(b []byte) []byte { return append(b, name...) })
+			keys[i] = put(func(b []byte) []byte { return append(b, key...) })
+		}
+	}
+	sum := sha256.New()
+	digest := func(m mark) {
+		var piece [64]byte
+		k := 0
+		for _, c := range buf[m.from:m.to] {
+			if c == ' ' || c == '\n' {
+				continue
+			}
+			piece[k] = c
+			if k++; k == len(piece) {
+				sum.Write(piece[:k])
+				k = 0
+			}
+		}
+		piece[k%len(piece)] = 0
+		sum.Write(piece[:k%len(piece)+1])
+	}
+	sum.Write([]byte(a.kind))
+	digest(title)
+	digest(body)
+	for i := range n {
+		digest(labels[i])
+		digest(notes[i])
+	}
+	var full [sha256.Size]byte
+	sum.Sum(full[:0])
+	id := put(func(b []byte) []byte { return hex.AppendEncode(b, full[:16]) })
+
+	text := string(buf)
+	s.words = buf
+	p.Title, p.Body, p.Digest = text[title.from:title.to], text[body.from:body.to], text[id.from:id.to]
+	for i := range n {
+		o := &b.opts[i]
+		o.Label, o.Option, o.Key = text[labels[i].from:labels[i].to], text[names[i].from:names[i].to], text[keys[i].from:keys[i].to]
+		o.Selected = m.opts[i].cursor
+		for j := range i { // an answer names one option
+			if b.opts[j].Option == o.Option {
+				o.Option = o.Label + " " + o.Key
+			}
+		}
+	}
+	p.Options = b.opts[:n:n]
+	if a.sides {
+		p.Beside = true
+	}
+	ev := b.rows[:0]
+	for _, i := range [...]int{a.title.from, a.title.to} {
+		if a.title.to >= a.title.from && len(ev) < cap(ev) {
+			ev = appendRow(ev, i)
+		}
+	}
+	if m != nil && n > 0 {
+		ev = appendRow(ev, m.lo)
+		ev = appendRow(ev, m.hi)
+	}
+	return p, ev
+}
+
+func appendRow(rows []int, i int) []int {
+	if len(rows) > 0 && rows[len(rows)-1] >= i {
+		return rows
+	}
+	return append(rows, i)
+}
+
+// flow appends the rows of p as one line.
+func (s *screen) flow(b []byte, p part) []byte {
+	from := len(b)
+	for i := p.from; i <= p.to; i++ {
+		b = s.join(b, from, i, false)
+	}
+	return b
+}
+
+// paragraphs appends the rows of p, unwrapped where a row was plainly broken to
+// fit the screen, otherwise a line each, without their common indent.
+func (s *screen) paragraphs(b []byte, p part) []byte {
+	common := 1 << 20
+	for i := p.from; i <= p.to; i++ {
+		if r := &s.inner[i]; !r.blank() && !frameOnly(r.text) {
+			common = min(common, r.indent)
+		}
+	}
+	from, gap := len(b), false
+	for i := p.from; i <= p.to; i++ {
+		r := &s.inner[i]
+		if r.blank() || frameOnly(r.text) {
+			gap = len(b) > from
+			continue
+		}
+		if len(b) > from {
+			if !gap && s.wrapped(i-1, i) {
+				b = s.join(b, from, i, true)
+				continue
+			}
+			b = append(b, '\n')
+		}
+		gap = false
+		b = append(b, r.text[min(common, r.indent):]...)
+	}
+	return b
+}
+
+// join appends row i to the line that b ends with.
+func (s *screen) join(b []byte, from, i int, tight bool) []byte {
+	text := s.inner[i].text[s.inner[i].indent:]
+	if text == "" {
+		return b
+	}
+	if len(b) > from && !(tight && s.broken(i-1)) {
+		b = append(b, ' ')
+	}
+	return append(b, text...)
+}
+
+// width is how many cells a row may take.
+func (s *screen) width() int {
+	if s.in.Cols > 0 {
+		return s.in.Cols
+	}
+	if s.wide == 0 {
+		for i := range s.rows {
+			s.wide = max(s.wide, columns(s.rows[i].text))
+		}
+	}
+	return s.wide
+}
+
+// wrapped reports whether row i goes on what row h began: the first word of i
+// would not have fit on h.
+func (s *screen) wrapped(h, i int) bool {
+	if h < 0 || s.inner[h].blank() || s.inner[i].blank() {
+		return false
+	}
+	word := s.inner[i].text[s.inner[i].indent:]
+	if k := strings.IndexByte(word, ' '); k >= 0 {
+		word = word[:k]
+	}
+	return s.edge(h)+1+columns(word) > s.limit(h)
+}
+
+// broken reports whether row i was cut inside a word: it fills its width.
+func (s *screen) broken(i int) bool {
+	if i < 0 {
+		return false
+	}
+	text := s.inner[i].text
+	return s.edge(i) >= s.limit(i) || strings.HasSuffix(text, "/") && s.edge(i) >= s.limit(i)-24
+}
+
+// edge is the column after the last character of row i inside its frame, and
+// limit the column where that row had to end.
+func (s *screen) edge(i int) int { return columns(s.inner[i].text) }
+
+func (s *screen) limit(i int) int {
+	outer, inner := s.rows[i].text, s.inner[i].text
+	if len(outer) == len(inner) {
+		return s.width() - 1
+	}
+	return columns(outer) - 4
+}
+
+// label appends an option's own words: those before a gap of two columns.
+func (s *screen) label(b []byte, o *option) []byte {
+	text := s.inner[o.row].text[o.from:]
+	head, column := beforeGap(text)
+	b = append(b, head...)
+	edge := 0
+	if column > 0 {
+		edge = columns(s.inner[o.row].text[:o.from+column])
+	}
+	for i := o.row + 1; i <= o.end; i++ {
+		r := &s.inner[i]
+		if r.blank() {
+			break
+		}
+		part := r.text[r.indent:]
+		if column > 0 {
+			if r.indent >= edge-1 {
+				continue // under the description
+			}
+			part, _ = beforeGap(part)
+		} else if !s.wrapped(i-1, i) {
+			break // a description of its own
+		}
+		if !(strings.HasSuffix(string(b), "/")) {
+			b = append(b, ' ')
+		}
+		b = append(b, part...)
+	}
+	return b
+}
+
+// note2 appends the description under an option, where it has rows of its own.
+func (s *screen) note2(b []byte, o *option) []byte {
+	if _, column := beforeGap(s.inner[o.row].text[o.from:]); column > 0 {
+		return b // beside it: narrow screens leave it out
+	}
+	i := o.row + 1
+	for i <= o.end && !s.inner[i].blank() && s.wrapped(i-1, i) {
+		i++
+	}
+	for ; i <= o.end; i++ {
+		if !s.inner[i].blank() && !frameOnly(s.inner[i].text) {
+			b = append(b, s.inner[i].text[s.inner[i].indent:]...)
+		}
+	}
+	return b
+}
+
+// beforeGap cuts text at its first run of two spaces; at is where the text
+// after the run begins, 0 without one.
+func beforeGap(text string) (head string, at int) {
+	if k := strings.Index(text, "  "); k > 0 {
+		return text[:k], spaces(text, k)
+	}
+	return text, 0
+}
+
+// nameAndKey takes apart "Yes, proceed (y)".
+func nameAndKey(label string, num int, letters bool) (name, key string) {
+	name = label
+	if strings.HasPrefix(name, "[") && len(name) > 3 && name[2] == ']' { // [a] Accept
+		return strings.TrimLeft(name[3:], " "), strings.ToLower(name[1:2])
+	}
+	if strings.HasSuffix(name, ")") {
+		if k := strings.LastIndexByte(name, '('); k > 0 {
+			switch hint := name[k+1 : len(name)-1]; {
+			case hint == "esc":
+				name, key = strings.TrimRight(name[:k], " "), "Escape"
+			case len(hint) == 1 && letters:
+				name, key = strings.TrimRight(name[:k], " "), hint
+			case hint == "shift+tab" || hint == "recommended" || hint == "current" || hint == "default":
+				name = strings.TrimRight(name[:k], " ")
+			}
+		}
+	}
+	if num > 0 && num < 10 {
+		key = string(rune('0' + num))
+	}
+	return name, key
+}

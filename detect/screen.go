@@ -1,0 +1,279 @@
+package detect
+
+import (
+	"strings"
+	"sync"
+)
+
+// row is one row of a screen.
+type row struct {
+	text   string // what stands there: SGR removed, no-break spaces as spaces, no trailing spaces
+	indent int    // spaces before the first other character; len(text) of a blank row is 0
+	raw    string // as it came, with SGR
+	start  style  // the style in force where raw begins
+}
+
+func (r *row) blank() bool { return r.text == "" }
+
+// screen is what a person would see now, and the facts beside it. Rows are
+// counted from 0 at the top. It is reused, so nothing may keep a row's text.
+type screen struct {
+	in     Input
+	rows   []row // without trailing blank rows
+	styled bool  // the pane says how its text is drawn, so dim can be told from typed
+	moves  bool  // the pane moves the cursor about: it is not rendered yet
+	arena  []byte
+	spans  []span // rows whose text was written to arena
+	words  []byte // scratch for joined text
+
+	inner []row // the rows without frames, filled by unframe
+
+	wide int // the widest row, 0 until it is asked for
+
+	lay  layout
+	skip string // a rule that is switched off, for the tests that prove it
+}
+
+type span struct{ row, from, to int }
+
+var screens = sync.Pool{New: func() any { return new(screen) }}
+
+// release forgets the pane, so that the pool does not keep it alive.
+func (s *screen) release() {
+	clear(s.rows)
+	clear(s.inner)
+	rows, inner, arena, spans, words := s.rows[:0], s.inner[:0], s.arena[:0], s.spans[:0], s.words[:0]
+	if cap(arena) > 1<<18 || cap(rows) > 1<<12 || cap(words) > 1<<18 {
+		return // an unusually large pane: let it go
+	}
+	*s = screen{rows: rows, inner: inner, arena: arena, spans: spans, words: words}
+	screens.Put(s)
+}
+
+// reset forgets the rows.
+func (s *screen) reset() {
+	s.rows, s.inner, s.arena, s.spans = s.rows[:0], s.inner[:0], s.arena[:0], s.spans[:0]
+	s.styled, s.moves, s.wide = false, false, 0
+}
+
+// load splits a rendered pane into rows. Where in.Rows says how many rows the
+// screen has, the last that many lines are the screen, found from the end: the
+// cost does not grow with the scrollback before them.
+func (s *screen) load(in Input) {
+	s.in = in
+	pane := strings.TrimSuffix(in.Pane, "\n")
+	if in.Rows > 0 {
+		pane = lastLines(pane, in.Rows)
+	}
+	var st style
+	for len(pane) > 0 || len(s.rows) == 0 {
+		line := pane
+		if i := strings.IndexByte(pane, '\n'); i >= 0 {
+			line, pane = pane[:i], pane[i+1:]
+			if pane == "" { // the last row is blank, and so counts for nothing
+				s.add(line, &st)
+				break
+			}
+		} else {
+			pane = ""
+		}
+		s.add(line, &st)
+	}
+	if len(s.spans) > 0 {
+		text := string(s.arena)
+		for _, sp := range s.spans {
+			s.rows[sp.row].set(text[sp.from:sp.to])
+		}
+	}
+	n := len(s.rows)
+	for n > 0 && s.rows[n-1].blank() {
+		n--
+	}
+	s.rows = s.rows[:n]
+}
+
+// lastLines returns the last n lines of text.
+func lastLines(text string, n int) string {
+	end := len(text)
+	for ; n > 0; n-- {
+		i := strings.LastIndexByte(text[:end], '\n')
+		if i < 0 {
+			return text
+		}
+		end = i
+	}
+	return text[end+1:]
+}
+
+// add appends one line as it came, and leaves in st the style that follows it.
+func (s *screen) add(line string, st *style) {
+	r := row{raw: line, start: *st}
+	if plain(line) {
+		r.set(line)
+		s.rows = append(s.rows, r)
+		return
+	}
+	from := len(s.arena)
+	for i := 0; i < len(line); {
+		switch c := line[i]; {
+		case c == 0x1b:
+			n := escape(line[i:])
+			s.note(line[i:i+n], st)
+			i += n
+		case c == '\t':
+			s.arena = append(s.arena, ' ')
+			i++
+		case c < ' ' || c == 0x7f:
+			i++
+		case c == 0xc2 && i+1 < len(line) && line[i+1] == 0xa0: // U+00A0
+			s.arena = append(s.arena, ' ')
+			i += 2
+		case c == 0xc2 && i+1 < len(line) && line[i+1] < 0xa0: // C1 controls
+			i += 2
+		default:
+			s.arena = append(s.arena, c)
+			i++
+		}
+	}
+	s.spans = append(s.spans, span{len(s.rows), from, len(s.arena)})
+	s.rows = append(s.rows, r)
+}
+
+// note takes one escape sequence into account.
+func (s *screen) note(seq string, st *style) {
+	if len(seq) < 3 || seq[1] != '[' {
+		return
+	}
+	switch seq[len(seq)-1] {
+	case 'm':
+		s.styled = true
+		st.apply(seq[2 : len(seq)-1])
+	case 'H', 'f', 'A', 'B', 'C', 'D', 'E', 'F', 'G', 'd', 'r', 'L', 'M':
+		s.moves = true
+	}
+}
+
+// plain reports whether a line needs nothing removed or replaced.
+func plain(line string) bool {
+	for i := 0; i < len(line); i++ {
+		if c := line[i]; c < ' ' || c == 0x7f || c == 0xc2 {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *row) set(text string) {
+	n := len(text)
+	for n > 0 && text[n-1] == ' ' {
+		n--
+	}
+	text = text[:n]
+	i := 0
+	for i < n && text[i] == ' ' {
+		i++
+	}
+	r.text, r.indent = text, i
+}
+
+// at returns the text of row i, or "" outside the screen.
+func (s *screen) at(i int) string {
+	if i < 0 || i >= len(s.rows) {
+		return ""
+	}
+	return s.rows[i].text
+}
+
+func (s *screen) blank(i int) bool  { return s.at(i) == "" }
+func (s *screen) indent(i int) int  { return s.rows[i].indent }
+func (s *screen) last() int         { return len(s.rows) - 1 }
+func (s *screen) trim(i int) string { return strings.TrimLeft(s.at(i), " ") }
+
+// above returns the nearest row over i that is not blank, or -1.
+func (s *screen) above(i int) int {
+	for i--; i >= 0 && s.rows[i].blank(); i-- {
+	}
+	return i
+}
+
+// below returns the nearest row under i that is not blank, or len(rows).
+func (s *screen) below(i int) int {
+	for i++; i < len(s.rows) && s.rows[i].blank(); i++ {
+	}
+	return i
+}
+
+// joined returns rows from to to, unwrapped: their text with single spaces
+// between. It is valid until the next call.
+func (s *screen) joined(from, to int) string {
+	s.words = s.words[:0]
+	for i := max(from, 0); i <= to && i < len(s.rows); i++ {
+		s.words = appendWords(s.words, s.rows[i].text)
+	}
+	return string(s.words)
+}
+
+// has reports whether the rows from to to say phrase, wrapped anywhere: spaces
+// do not count, and phrase is given without any, in lower case.
+func (s *screen) has(from, to int, phrase string) bool {
+	s.squeeze(from, to)
+	return bytesContain(s.words, phrase)
+}
+
+// squeeze leaves the rows' text in s.words without spaces and frames, in lower case.
+func (s *screen) squeeze(from, to int) {
+	s.words = s.words[:0]
+	for i := max(from, 0); i <= to && i < len(s.rows); i++ {
+		s.words = appendSqueezed(s.words, s.rows[i].text)
+	}
+}
+
+func appendSqueezed(b []byte, text string) []byte {
+	for j := 0; j < len(text); j++ {
+		switch c := text[j]; {
+		case c == ' ':
+		case c >= 'A' && c <= 'Z':
+			b = append(b, c+'a'-'A')
+		default:
+			b = append(b, c)
+		}
+	}
+	return b
+}
+
+func bytesContain(b []byte, sub string) bool {
+	if len(sub) == 0 || len(b) < len(sub) {
+		return len(sub) == 0
+	}
+	for i := 0; i+len(sub) <= len(b); i++ {
+		if b[i] == sub[0] && string(b[i:i+len(sub)]) == sub {
+			return true
+		}
+	}
+	return false
+}
+
+// appendWords appends text to b with one space before it and single spaces inside.
+func appendWords(b []byte, text string) []byte {
+	space := len(b) > 0 && b[len(b)-1] != ' '
+	for i := 0; i < len(text); i++ {
+		if text[i] == ' ' {
+			space = len(b) > 0
+			continue
+		}
+		if space && len(b) > 0 && b[len(b)-1] != ' ' {
+			b = append(b, ' ')
+		}
+		space = false
+		b = append(b, text[i])
+	}
+	return b
+}
+
+// cursorIn reports whether the cursor is known to be visible on rows from to to.
+func (s *screen) cursorIn(from, to int) bool {
+	c := s.in.Cursor
+	return c != nil && c.Visible && c.Y >= from && c.Y <= to
+}
+
+func (s *screen) cursorHidden() bool { return s.in.Cursor != nil && !s.in.Cursor.Visible }
