@@ -1,0 +1,288 @@
+// Signalbox in the browser. Every page works without this file; with it, pages
+// change by themselves and forms are kinder.
+//
+// Protocol. An element with data-live="PATH" opens a websocket to PATH. The
+// server sends text messages of HTML fragments, elements that each have the id
+// of one in the page; each is morphed into its counterpart. The pane, a <pre> of
+// <span class="ln"> lines, comes first in its message and is patched by lines.
+// The first message is the whole current state, later ones what changed. An
+// empty message every 15 s says that the server is there. Close code 4401 means
+// signed out. Elements with data-keep are never touched.
+(() => {
+  'use strict';
+  const SILENT = 40_000; // ms without a word after which a socket counts as dead
+  const root = document.documentElement;
+  const all = (selector, from = document) => [...from.querySelectorAll(selector)];
+  const on = (target, types, run, opts) => types.split(' ').forEach((t) => target.addEventListener(t, run, opts));
+  root.classList.add('js');
+
+  // Patches ------------------------------------------------------------------
+
+  const parser = document.createElement('template');
+  const typed = (el) => 'defaultValue' in el && el.type !== 'hidden' &&
+    (el.value !== el.defaultValue || el.checked !== el.defaultChecked);
+  const ours = new Set(['data-asked', 'data-sent', 'aria-busy']); // attributes set here, not by the server
+  const rules = {
+    morphStyle: 'outerHTML',
+    ignoreActiveValue: true,
+    callbacks: {
+      beforeNodeMorphed: (old, now) =>
+        old.nodeType !== 1 || !(old.hasAttribute('data-keep') || typed(old) || old.isEqualNode(now)),
+      beforeNodeRemoved: (old) => // a half-typed edit outlives its message
+        !(old.nodeType === 1 && old.matches('[data-hold]') && all('textarea', old).some(typed)),
+      beforeAttributeUpdated: (name, el) => !(ours.has(name) || (name === 'open' && el.localName === 'details')),
+    },
+  };
+
+  function apply(html) {
+    if (html.startsWith('<pre ')) {
+      const end = html.indexOf('</pre>');
+      patchPane(html.slice(0, end));
+      html = html.slice(end + 6);
+    }
+    if (!html) return;
+    parser.innerHTML = html;
+    for (const now of [...parser.content.children]) {
+      const old = document.getElementById(now.id);
+      if (!old) continue;
+      if (now.dataset.title) document.title = now.dataset.title;
+      Idiomorph.morph(old, now, rules);
+    }
+  }
+
+  // The pane -----------------------------------------------------------------
+
+  const BETWEEN = '</span><span class="ln">';
+  const scroller = document.querySelector('[data-scroll]');
+  const latest = document.querySelector('[data-follow]');
+  let following = true; // the reader is at the end of the output
+  let shown = null; // the HTML of each line in the pane, null until the first patch
+  let held = ''; // a patch that waits while text in the pane is selected
+
+  function patchPane(html) {
+    const start = html.indexOf('>') + 1;
+    const pane = document.getElementById(/ id="([^"]+)"/.exec(html)[1]);
+    if (!pane) return;
+    if (selectedIn(pane)) {
+      held = html;
+      return;
+    }
+    held = '';
+    const body = html.slice(start);
+    const next = body ? body.slice(17, -7).split(BETWEEN) : [];
+    if (shown) patchLines(pane, next);
+    else pane.innerHTML = body;
+    shown = next;
+    pane.dataset.seq = / data-seq="([^"]*)"/.exec(html)[1];
+    if (following) toEnd();
+  }
+
+  function patchLines(pane, next) {
+    // A pane that is a window on the end of a longer text loses lines at its top.
+    const gone = shown.indexOf(next[0]);
+    if (gone > 0 && [1, 2, 3].every((i) => shown[gone + i] === next[i])) {
+      for (let i = 0; i < gone; i++) pane.firstChild.remove();
+      shown.splice(0, gone);
+    }
+    let line = pane.firstChild;
+    const both = Math.min(shown.length, next.length);
+    for (let i = 0; i < both; i++, line = line.nextSibling) {
+      if (shown[i] === next[i]) continue;
+      if (/[<&]/.test(next[i]) || line.firstChild?.nodeType !== 3) line.innerHTML = next[i];
+      else if (line.childNodes.length === 1) line.firstChild.data = next[i];
+      else line.textContent = next[i];
+    }
+    for (let i = both; i < shown.length; i++) pane.lastChild.remove();
+    if (next.length > both) {
+      pane.insertAdjacentHTML('beforeend', '<span class="ln">' + next.slice(both).join(BETWEEN) + '</span>');
+    }
+  }
+
+  function selectedIn(pane) {
+    const s = getSelection();
+    return !s.isCollapsed && s.rangeCount > 0 && s.getRangeAt(0).intersectsNode(pane);
+  }
+  const toEnd = () => { scroller && (scroller.scrollTop = scroller.scrollHeight); };
+  on(document, 'selectionchange', () => held && patchPane(held));
+  if (scroller) {
+    toEnd();
+    on(scroller, 'scroll', () => {
+      following = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 24;
+      latest.hidden = following;
+    }, { passive: true });
+    new ResizeObserver(() => following && toEnd()).observe(scroller);
+    on(latest, 'click', toEnd);
+  }
+
+  // The socket ---------------------------------------------------------------
+
+  const live = document.querySelector('[data-live]');
+  const sign = document.querySelector('[data-testid=connection]');
+  const clock = (ms) => new Date(ms).toTimeString().slice(0, 5);
+  let socket, retry, tries = 0, started = 0, heard = Date.now();
+
+  function say(state) {
+    if (!sign) return;
+    const words = state === 'live' ? 'Live'
+      : (state === 'offline' ? 'Offline' : 'Reconnecting') + `. What you see is from ${clock(heard)}.`;
+    if (sign.dataset.state !== state) sign.dataset.state = state;
+    const text = sign.querySelector('[data-words]');
+    if (text.textContent !== words) text.textContent = words;
+  }
+
+  function connect() {
+    clearTimeout(retry);
+    if (socket) socket.onmessage = socket.onclose = null, socket.close();
+    const url = new URL(live.dataset.live, location);
+    url.protocol = url.protocol.replace('http', 'ws');
+    started = Date.now();
+    socket = new WebSocket(url);
+    socket.onmessage = (e) => {
+      heard = Date.now();
+      tries = 0;
+      if (e.data) apply(e.data);
+      if (sign?.dataset.state !== 'live') say('live');
+    };
+    socket.onclose = (e) => {
+      if (e.code === 4401) return location.assign('/login');
+      say(navigator.onLine === false || tries > 5 ? 'offline' : 'reconnecting');
+      retry = setTimeout(connect, Math.min(15_000, 500 * 2 ** tries++) * (0.75 + Math.random() / 2));
+    };
+  }
+
+  function wake() {
+    if (document.visibilityState === 'hidden') return;
+    const state = socket?.readyState, now = Date.now();
+    if (state === WebSocket.OPEN && now - Math.max(heard, started) < SILENT) return;
+    if (state === WebSocket.CONNECTING && now - started < 5000) return;
+    tries = 0;
+    connect();
+  }
+
+  if (live) {
+    say('reconnecting');
+    connect();
+    on(document, 'visibilitychange', wake);
+    on(window, 'pageshow online', wake);
+    on(window, 'offline', () => say('offline'));
+    setInterval(() => socket.readyState === WebSocket.OPEN && wake(), 10_000);
+  }
+
+  const units = [[864e5, 'd'], [36e5, 'h'], [6e4, 'm']];
+  setInterval(() => all('time[data-age]').forEach((t) => {
+    const ms = Date.now() - Date.parse(t.dateTime);
+    const unit = units.find(([size]) => ms >= size);
+    const words = unit ? `${Math.floor(ms / unit[0])} ${unit[1]}` : 'now';
+    if (t.textContent !== words) t.textContent = words;
+  }), 20_000);
+
+  // Forms --------------------------------------------------------------------
+
+  on(document, 'submit', (e) => {
+    const form = e.target;
+    if (form.hasAttribute('data-draft') && !form.elements.text.value.trim()) return e.preventDefault();
+    if (form.hasAttribute('data-confirm')) {
+      if (!form.hasAttribute('data-asked')) {
+        all('[data-asked]').forEach((f) => f.removeAttribute('data-asked'));
+        form.setAttribute('data-asked', '');
+        return e.preventDefault();
+      }
+      form.elements.sure.value = '1';
+    }
+    if (!form.hasAttribute('data-once')) return;
+    if (form.hasAttribute('data-sent')) return e.preventDefault();
+    form.setAttribute('data-sent', '');
+    e.submitter?.setAttribute('aria-busy', 'true');
+    if (form.dataset.draft) localStorage.setItem('sent:' + form.dataset.draft, '1');
+  });
+  on(window, 'pageshow', (e) => e.persisted && all('[data-sent]').forEach((form) => {
+    form.removeAttribute('data-sent');
+    all('[aria-busy]', form).forEach((b) => b.removeAttribute('aria-busy'));
+  }));
+
+  // A draft goes once the page that follows its sending has come.
+  const composer = document.querySelector('form[data-draft]');
+  if (composer) {
+    const id = composer.dataset.draft, text = composer.elements.text;
+    const arrived = performance.getEntriesByType('navigation')[0]?.type === 'navigate';
+    if (localStorage.getItem('sent:' + id) && arrived) localStorage.removeItem('draft:' + id);
+    localStorage.removeItem('sent:' + id);
+    text.value ||= localStorage.getItem('draft:' + id) || '';
+    on(text, 'input', () => text.value ? localStorage.setItem('draft:' + id, text.value) : localStorage.removeItem('draft:' + id));
+    on(text, 'keydown', (e) => {
+      if (e.key !== 'Enter' || e.isComposing || e.shiftKey || e.altKey) return;
+      if (!(e.ctrlKey || e.metaKey || matchMedia('(pointer: fine)').matches)) return;
+      e.preventDefault();
+      composer.requestSubmit(composer.querySelector('[data-testid=composer-send]'));
+    });
+  }
+
+  if (!CSS.supports('field-sizing', 'content')) {
+    const grow = (el) => { el.style.height = 'auto'; el.style.height = el.scrollHeight + 2 + 'px'; };
+    all('[data-grow]').forEach((el) => el.value && grow(el));
+    on(document, 'input', (e) => e.target.matches('[data-grow]') && grow(e.target));
+  }
+
+  // The folder is looked at while it is typed; the answer is fragments, as above.
+  const check = document.querySelector('form[data-check]');
+  if (check) {
+    let asking, soon;
+    const ask = async () => {
+      asking?.abort();
+      asking = new AbortController();
+      const query = new URLSearchParams(new FormData(check));
+      for (const name of ['instruction', 'title', 'command']) query.delete(name);
+      query.set('check', '1');
+      try {
+        const answer = await fetch(check.dataset.check + '?' + query, { signal: asking.signal });
+        if (answer.ok) apply(await answer.text());
+      } catch { /* aborted by a newer question, or offline: the verdict stays as it was */ }
+    };
+    on(check, 'input change', (e) => {
+      if (!e.target.matches('[data-recheck]')) return;
+      clearTimeout(soon);
+      soon = setTimeout(ask, e.type === 'input' && e.target.localName === 'input' ? 250 : 0);
+    });
+    if (check.elements.dir.value && !document.getElementById('workdir').firstElementChild) ask();
+  }
+
+  // Small controls -----------------------------------------------------------
+
+  const wrap = document.querySelector('[data-wrap]');
+  function setWrap(off) {
+    document.querySelector('pre.pane').classList.toggle('nowrap', off);
+    wrap.textContent = off ? 'Wrap lines' : 'Don’t wrap';
+  }
+  if (wrap && !/[?&]wrap=/.test(location.search) && localStorage.nowrap) setWrap(true);
+
+  on(document, 'click', async (e) => {
+    if (e.target.closest('[data-wrap]')) {
+      e.preventDefault();
+      const off = !document.querySelector('pre.pane').classList.contains('nowrap');
+      off ? localStorage.setItem('nowrap', '1') : localStorage.removeItem('nowrap');
+      setWrap(off);
+    }
+    const copy = e.target.closest('[data-copy]');
+    if (copy) {
+      const from = copy.previousElementSibling;
+      try {
+        await navigator.clipboard.writeText(from.textContent);
+        copy.textContent = 'Copied';
+      } catch { // not allowed on this page: select it, so that the owner can
+        getSelection().selectAllChildren(from);
+        copy.textContent = 'Selected';
+      }
+      setTimeout(() => { copy.textContent = 'Copy'; }, 1500);
+    }
+  });
+  on(document, 'change', (e) => e.target.form?.hasAttribute('data-auto') && e.target.form.requestSubmit());
+
+  // Where the keyboard covers the page instead of resizing it (Safari), the page
+  // takes the height that is left.
+  const view = window.visualViewport;
+  if (view) on(view, 'resize scroll', () => {
+    const covered = view.scale === 1 && view.height < innerHeight - 1;
+    covered ? root.style.setProperty('--screen', view.height + 'px') : root.style.removeProperty('--screen');
+    if (covered && document.body.classList.contains('shell')) scrollTo(0, 0);
+  });
+})();

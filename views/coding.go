@@ -1,0 +1,110 @@
+package views
+
+// Coding is the page "/sessions/{id}": one session, its pane and its composer.
+type Coding struct {
+	Page
+	ID     string
+	Title  string
+	List   List   // the other sessions, shown beside it on a desk
+	State  State  // as in the list
+	Line   string // the state in words: "Ready · last turn failed"
+	Reason string // the first sentence of the banner, where the last turn failed; else empty
+	Status string // for tests and scripts, as in the API
+	Where  string // "demo · Codex · mac-mini"
+
+	CanInterrupt bool // a turn runs that can be ended
+	CanStop      bool // the engine is there and can be ended
+	CanRestart   bool // the engine has ended and can be started again
+
+	Notice      string   // what the owner must know about the whole page, such as how old it is; empty: none
+	Error       *Problem // what the last form of this page could not do; nil: nothing
+	Banner      *Banner  // nil unless the last turn failed
+	Prompt      *Prompt  // nil unless the engine waits for an answer
+	Pane        Pane
+	Placeholder *Placeholder // nil if the engine has printed anything
+	Messages    MessageList
+	Composer    Composer
+	Turns       []Turn // newest first, for the third column; may be empty
+}
+
+// Banner says that the last turn failed. It goes by itself when one succeeds.
+type Banner struct {
+	Heading  string // "The engine exited with code 1 on its last turn"
+	Words    string // what that means; may be empty
+	Detail   string // the engine's own words; empty: none
+	Verdict  string // "failed"
+	ExitCode string // decimal; empty: no code
+	Failures int    // consecutive failed turns
+}
+
+// Placeholder stands in an empty pane.
+type Placeholder struct {
+	Cause string // as in the contract: "nothing-sent", …
+	Words string // what is so
+	Do    string // what the owner can do
+}
+
+// Pane is what the engine shows.
+type Pane struct {
+	HTML   string // from pane.HTML, and from nowhere else: it is put in the page as it is
+	Seq    int64  // of the snapshot it is from
+	NoWrap bool   // long lines are scrolled sideways instead of wrapped (?wrap=0)
+}
+
+// Prompt is a question on which the engine is blocked.
+type Prompt struct {
+	ID       string
+	Kind     string // approval, trust, login, update, question, plan, picker
+	Title    string // the engine's question, in its words
+	Body     string // command, diff or text it is about; may be empty
+	Elided   string // "12 lines are hidden by the engine"; empty: none
+	GoOn     string // address that shows the held options; empty: none is held
+	Options  []Option
+	FreeText bool   // an answer may be typed
+	Text     string // what was typed and could not be sent; else empty
+}
+
+// Option is one answer of the engine's, in its order and words.
+type Option struct {
+	Name    string // what an answer names, as in the API
+	Label   string // the engine's words
+	Held    bool   // it approves something that is not all shown: it cannot be tapped yet
+	Lasting string // what it allows beyond this once, to be asked again; empty: it is for once
+	Asked   bool   // it was tapped, and is asked again (without scripts)
+}
+
+// MessageList is what was said to the engine.
+type MessageList struct {
+	Earlier []Message // settled, folded away, oldest first
+	Now     []Message // the newest and all that are not settled, oldest first
+}
+
+// Message is an instruction with its fate.
+type Message struct {
+	ID      string
+	State   string // as in the contract
+	Words   string // the state in words: "Queued", "Sent"
+	Text    string
+	Author  string // "Pilot", "Script"; empty: the owner
+	Reason  string // why it is in that state; empty: nothing to say
+	At      Time
+	CanEdit bool   // queued: it may be changed or withdrawn
+	Reuse   string // address that puts its text in the composer; empty: not offered
+}
+
+// Composer is where the owner writes.
+type Composer struct {
+	Key         string // makes a message sent twice one message; new for every page
+	Text        string // text to begin with, such as that of a returned message
+	Hint        string // what Send will do
+	Off         string // why nothing can be sent; empty: it can
+	Placeholder string // "Instruction for Codex"
+	Preempt     string // words of the button that ends the turn first and sends; empty: not offered
+}
+
+// Turn is a finished or running turn in the third column.
+type Turn struct {
+	State State // working, done, failed, ended (killed) or unknown, in words
+	Words string
+	At    Time
+}

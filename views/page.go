@@ -1,0 +1,90 @@
+// Package views holds the pages as templ components. Each takes a struct whose
+// words and booleans are final: nothing here decides or formats. Every component
+// that stands in a page with an id of its own is also a live patch, drawn alone
+// and morphed into the page by static/live.js (see Fragments).
+package views
+
+import (
+	"fmt"
+	"time"
+)
+
+// Fragments names the components that may be sent alone over a page's socket,
+// by the id that the browser finds them by. ID is the session's.
+//
+//	sessions          SessionRows(List)           "/", and the list beside a session
+//	state-ID          SessionState(Coding)        title, state in words, controls; sets document.title
+//	alert-ID          SessionAlert(Coding)        notice, banner, prompt card
+//	placeholder-ID    PanePlaceholder(Coding)     why the pane is empty; empty itself if it is not
+//	pane-ID           PaneText(Coding)            the pane; must be first in its message, or alone
+//	messages-ID       Messages(Coding)            what was said, and what waits
+//	hint-ID           ComposerHint(Coding)        what Send will do
+//	timeline-ID       Timeline(Coding)            turns, newest first (third column)
+//	runners           RunnerRows(Runners)         "/runners"
+//	new-choices       NewChoices(NewSession)      engine, command and trust, in answer to ?check=1
+//	workdir           WorkdirCheck(NewSession)    the folder's verdict, in answer to ?check=1
+const Fragments = "state alert placeholder pane messages hint timeline"
+
+// Assets are the addresses of the static files, content hash included.
+type Assets struct {
+	CSS   string // app.css
+	Live  string // live.js
+	Morph string // idiomorph.js
+	Icon  string // icon.svg
+}
+
+// Page is what every page has.
+type Page struct {
+	Title    string // of the document, without the program's name; plain text
+	Assets   Assets
+	Nav      string // current entry: "sessions", "runners", "settings" or ""
+	SignedIn bool   // false: no navigation and no sign-out
+	Live     string // path of the page's socket; empty: the page does not change by itself
+	Flash    string // one sentence on what the last form did; empty: none
+}
+
+// Time is a moment in words.
+type Time struct {
+	ISO   string // RFC 3339, for machines; empty: no moment, nothing is drawn
+	Words string // "2 m" in lists, "10:42" in sentences
+	Full  string // absolute, on hover
+	Age   bool   // Words are an age by Age: the browser keeps them up to date
+}
+
+// State is a session's headline with its words.
+type State struct {
+	Headline string // needs-you, working, failed, done, ready, offline, ended, unknown: mark and colour
+	Words    string // "Working · 2 m"
+}
+
+// Age gives a length of time in the words of lists: "now", "5 m", "3 h", "2 d".
+// live.js counts on in the same words.
+func Age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return "now"
+	case d < time.Hour:
+		return fmt.Sprintf("%d m", int(d.Minutes()))
+	case d < 24*time.Hour:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d d", int(d.Hours()/24))
+}
+
+// Choice is one option of a select.
+type Choice struct {
+	Value    string
+	Words    string
+	Selected bool
+	Disabled bool // shown, so that the owner knows of it, but cannot be taken; Words say why
+}
+
+// Selected gives the chosen value of cs, empty if none is.
+func Selected(cs []Choice) string {
+	for _, c := range cs {
+		if c.Selected {
+			return c.Value
+		}
+	}
+	return ""
+}

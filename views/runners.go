@@ -1,0 +1,36 @@
+package views
+
+// Runners is the page "/runners".
+type Runners struct {
+	Page
+	Sentence string // "Two machines, one connected."
+	Rows     []Runner
+	Connect  Connect
+}
+
+// Runner is one machine that holds engines.
+type Runner struct {
+	ID        string
+	Name      string
+	Connected bool
+	Words     string // "Connected" or "Last seen 10:42"
+	Facts     string // "macOS 15.5 · arm64 · signalbox 0.3.1"
+	Note      string // what is wrong and the fix, such as tmux missing; empty: nothing
+	Engines   []Engine
+}
+
+// Engine is an engine as a runner found it.
+type Engine struct {
+	Name    string
+	Version string // "0.42.0" or "not found on this machine"
+	Found   bool
+	Trusts  string // "Read, Edit, Full"; empty if not found
+	Note    string // what does not work, such as not being logged in; empty: nothing
+}
+
+// Connect is how another machine is connected.
+type Connect struct {
+	Words   string // one or two sentences
+	Command string // to be run there
+	Token   string // how its token is made
+}
