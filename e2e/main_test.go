@@ -1,0 +1,143 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/playwright-community/playwright-go"
+)
+
+// patience is how long a page or a program may take to come to what is expected
+// of it. It is a bound for a busy machine, never a wait.
+const patience = 15 * time.Second
+
+// program is the console under test.
+var program string
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "e2e")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	program = os.Getenv("CONSOLE_BIN")
+	if program == "" {
+		program = filepath.Join(dir, "console")
+		build := exec.Command("go", "build", "-o", program, "signalbox/cmd/console")
+		if out, err := build.CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "build the console: %v\n%s", err, out)
+			return 1
+		}
+	}
+	defer closeBrowser()
+	return m.Run()
+}
+
+// chromium is the one browser of the run; each test has a context of its own.
+var chromium struct {
+	sync.Once
+	pw      *playwright.Playwright
+	browser playwright.Browser
+	err     error
+}
+
+// errNoBrowser says that "make browser" has not been run here.
+var errNoBrowser = errors.New("no browser to test with: run make browser")
+
+// theBrowser returns the browser, started at the first call.
+func theBrowser(t testing.TB) playwright.Browser {
+	t.Helper()
+	chromium.Do(func() { chromium.pw, chromium.browser, chromium.err = startBrowser() })
+	switch err := chromium.err; {
+	case errors.Is(err, errNoBrowser) && os.Getenv("E2E_REQUIRED") == "":
+		t.Skip(err)
+	case err != nil:
+		t.Fatal(err)
+	}
+	return chromium.browser
+}
+
+func startBrowser() (*playwright.Playwright, playwright.Browser, error) {
+	cache, err := filepath.Abs("../.cache")
+	if err != nil {
+		return nil, nil, err
+	}
+	driver := filepath.Join(cache, "playwright-driver")
+	node, err := exec.LookPath("node")
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: no node", errNoBrowser)
+	}
+	if _, err := os.Stat(filepath.Join(driver, "package", "cli.js")); err != nil {
+		return nil, nil, fmt.Errorf("%w: no playwright driver", errNoBrowser)
+	}
+	executable := findChromium(cache)
+	if executable == "" {
+		return nil, nil, fmt.Errorf("%w: no Chromium", errNoBrowser)
+	}
+	os.Setenv("PLAYWRIGHT_NODEJS_PATH", node)
+	pw, err := playwright.Run(&playwright.RunOptions{DriverDirectory: driver, SkipInstallBrowsers: true, Stderr: os.Stderr})
+	if err != nil {
+		return nil, nil, fmt.Errorf("start the playwright driver: %w", err)
+	}
+	browser, err := pw.Chromium.Launch(playwright.BrowserTypeLaunchOptions{
+		ExecutablePath: &executable,
+		Args: []string{
+			"--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+			"--disable-background-networking", "--disable-component-update", "--disable-sync",
+		},
+	})
+	if err != nil {
+		pw.Stop()
+		return nil, nil, fmt.Errorf("start %s: %w", executable, err)
+	}
+	return pw, browser, nil
+}
+
+// findChromium looks where browser.sh looks.
+func findChromium(cache string) string {
+	if path := os.Getenv("CHROMIUM"); path != "" {
+		return path
+	}
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	found, _ := filepath.Glob(filepath.Join(cache, "browsers", "chromium-*", "chrome-*", "chrome"))
+	if len(found) > 0 {
+		return found[0]
+	}
+	return ""
+}
+
+func closeBrowser() {
+	if chromium.browser != nil {
+		chromium.browser.Close()
+		chromium.pw.Stop()
+	}
+}
+
+// until returns once cond holds, asking it every few milliseconds, and fails the
+// test if it does not within patience. what ends the sentence "waited for …".
+func until(t testing.TB, what string, cond func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for !cond() {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("waited for %s", what)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
