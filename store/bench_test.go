@@ -15,7 +15,7 @@ import (
 
 const (
 	benchSessions = 50
-	benchCallers  = 256
+	benchCallers  = 500 // ten a session
 )
 
 // paneOf4KiB is a screen of 4 KiB that is another at each n.

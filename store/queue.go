@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Bounds of the queue and of a batch. What waits is bounded in bytes too, since a
@@ -12,8 +13,17 @@ import (
 const (
 	queueOps   = 1024
 	queueBytes = 32 << 20
-	batchOps   = 256
-	batchBytes = 4 << 20
+	batchOps   = 512
+	batchBytes = 8 << 20
+)
+
+// While many write, those who were just answered are about to write again: the
+// writer waits for them as long as more come, looking every lingerLook and at most
+// lingerMost times, so that their writes share the next commit.
+const (
+	lingerOps  = 16 // in the batch before
+	lingerLook = 100 * time.Microsecond
+	lingerMost = 10
 )
 
 // op is one caller's change.
@@ -29,6 +39,7 @@ type queue struct {
 	mu     sync.Mutex
 	ops    []*op
 	bytes  int
+	last   int // ops in the batch before
 	closed bool
 	more   chan struct{} // a signal to the writer that something waits, or that no more will come
 	room   chan struct{} // a signal to one waiting caller
@@ -80,6 +91,7 @@ func (q *queue) fits(bytes int) bool {
 
 // take returns the next batch, waiting for one; nil once the queue is closed and empty.
 func (q *queue) take() []*op {
+	q.linger()
 	for {
 		q.mu.Lock()
 		if len(q.ops) > 0 {
@@ -101,8 +113,23 @@ func (q *queue) take() []*op {
 	next := slices.Clone(q.ops[:n])
 	q.ops = slices.Delete(q.ops, 0, n)
 	q.bytes -= bytes
+	q.last = n
 	signal(q.room)
 	return next
+}
+
+// linger waits for those who are about to write, if there are many.
+func (q *queue) linger() {
+	for n, looks := 0, 0; looks < lingerMost; looks++ {
+		q.mu.Lock()
+		before, now, last := n, len(q.ops), q.last
+		q.mu.Unlock()
+		if last < lingerOps || now >= batchOps || looks > 0 && now == before {
+			return
+		}
+		n = now
+		time.Sleep(lingerLook)
+	}
 }
 
 func (q *queue) isClosed() bool {

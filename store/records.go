@@ -22,7 +22,7 @@ type Record struct {
 	Queued       int              // messages in the queue
 	Waiting      int              // messages that are not Settled: queued, under way, or in doubt
 	LastActivity time.Time        // the last change of its pane, status or outcome, or message
-	Cursor       string    // its place in the list: Query.Before gives what comes after it
+	Cursor       string           // its place in the list: Query.Before gives what comes after it
 }
 
 // Query chooses records.

@@ -117,6 +117,7 @@ func dsn(path string, more ...string) string {
 		"synchronous(full)",
 		"foreign_keys(on)",
 		"cache_size(-16000)",           // KiB: a batch's pages stay in memory until its commit
+		"wal_autocheckpoint(4000)",     // pages, 16 MiB: a state that is rewritten often is copied back once
 		"journal_size_limit(67108864)", // a WAL that once grew is cut back to this
 	}, more...)}
 	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: q.Encode()}).String()
