@@ -13,9 +13,10 @@ import (
 // replaces the composer, so whatever looks like one above a composer is not
 // live. The first character of the title tells working from not working.
 var claude = detector{layout: claudeLayout, rules: []rule{
+	{Rule{"claude-transcript", session.StatusIdle, "the transcript view in place of the composer", "what is typed there is a key"}, claudeTranscript},
 	{Rule{"claude-menu", session.StatusWaiting, "choices with a cursor or numbers at the bottom, and no composer below them",
 		"a dialog takes the composer's place; quoted ones have the composer below"}, claudeMenu},
-	{Rule{"claude-form", session.StatusWaiting, "key hints (Esc to cancel, Enter to confirm) as the last rows, and no composer",
+	{Rule{"claude-form", session.StatusWaiting, "key hints (Esc to cancel, Enter to confirm) as the last rows, or the rule ▔ over a menu, and no composer",
 		"menus that take typing draw their own fields"}, claudeForm},
 	{Rule{"claude-reader-menu", session.StatusWaiting, `screen-reader mode: "Select with numbers" as the last rows`,
 		"this mode draws no cursor and no frames"}, claudeReaderMenu},
@@ -29,7 +30,7 @@ var claude = detector{layout: claudeLayout, rules: []rule{
 		"the title turns for them too, but the engine takes words"}, claudeBackground},
 	{Rule{"claude-title-spins", session.StatusProcessing, "a half moon or braille character before the title",
 		"retries and the owner's own commands show nothing else"}, claudeTitleSpins},
-	{Rule{"claude-transcript", session.StatusIdle, "the transcript view in place of the composer", "nothing runs, but what is typed there is a key"}, claudeTranscript},
+	{Rule{"claude-draft", session.StatusIdle, "words that somebody typed in the composer", "the next question is being written; a text would be glued to it"}, drafted},
 	{Rule{"claude-done", session.StatusCompleted, "a composer, and something was said above it", "the composer is back"}, claudeDone},
 	{Rule{"claude-idle", session.StatusIdle, "a composer under nothing but the start-up banner", "nothing was asked yet"}, claudeIdle},
 }}
@@ -62,7 +63,8 @@ func claudeLayout(s *screen) {
 		if s.blank(i) || s.rows[i].indent > 0 {
 			continue
 		}
-		if c := first(s.at(i)); (c == glyph || c == '!' || c == '❯') && c < 0x10000 || strings.HasPrefix(s.at(i), "you: ") {
+		c := first(s.at(i))
+		if c != '$' && (c == glyph || c == '!' || c == '❯') || strings.HasPrefix(s.at(i), "you: ") {
 			l.user = i
 			return
 		}
@@ -117,7 +119,7 @@ func (s *screen) screenReader(last int) bool {
 	}
 	if last > 0 && first(s.at(last)) == '$' {
 		for i := last - 1; i >= 0 && i > last-4; i-- {
-			if startsWithAny(s.at(i), "manual mode on", "auto mode on", "plan mode on", "accept edits on", "effort: ") {
+			if startsWithAny(s.at(i), readerModes...) {
 				return true
 			}
 		}
@@ -126,17 +128,27 @@ func (s *screen) screenReader(last int) bool {
 }
 
 func (s *screen) claudeReader(last int) {
-	if text := s.at(last); text == "$" || strings.HasPrefix(text, "$ ") {
-		c := composer{state: draftComposer, top: last, row: last, end: last}
-		if text == "$" {
+	for i := last; i > 0; i-- {
+		text := s.at(i)
+		if text != "$" && !strings.HasPrefix(text, "$ ") {
+			continue
+		}
+		c := composer{state: draftComposer, top: i, row: i, end: last}
+		if text == "$" && i == last {
 			c.state = emptyComposer
 		}
-		for c.top > 0 && startsWithAny(s.at(c.top-1), "effort: ", "manual mode on", "auto mode on", "plan mode on", "accept edits on", "Press Ctrl-C again") {
+		for c.top > 0 && startsWithAny(s.at(c.top-1), readerModes...) {
 			c.top--
 		}
-		s.lay.composer = c
+		if c.top < i {
+			s.lay.composer = c
+		}
+		return
 	}
 }
+
+// readerModes begin the rows over the composer of the screen-reader mode.
+var readerModes = []string{"effort: ", "manual mode on", "auto mode on", "plan mode on", "accept edits on", "Press Ctrl-C again", "ctrl+g to edit"}
 
 var claudeHints = []string{"Esc to cancel", "Enter to confirm", "Enter to select", "Enter to continue", "Esc to close", "Esc to go back", "Esc to exit", "ctrl+g to edit", "ctrl-g to edit"}
 
@@ -147,7 +159,7 @@ func claudeMenu(s *screen, out *session.Reading) bool {
 	}
 	s.unframe()
 	hint, low := s.claudeFoot()
-	m, ok := s.numbered(0, low, false)
+	m, ok := s.numbered(0, low, underLabel)
 	if !ok || m.selected < 0 {
 		m, ok = s.listed(max(0, low-30), low)
 	}
@@ -192,7 +204,7 @@ func (s *screen) claudeFoot() (hint, low int) {
 // claudeBare reports whether a menu without key hints ends the screen: rows of
 // its own below it, such as an example of the theme, are few.
 func (s *screen) claudeBare(m *menu) bool {
-	return m.n > 1
+	return m.n > 1 && (m.opts[0].num > 0 || s.rows[m.lo].indent > 0)
 }
 
 func (s *screen) claudeQuestion(m *menu) ask {
@@ -264,17 +276,22 @@ func claudeForm(s *screen, out *session.Reading) bool {
 		return false
 	}
 	hint, low := s.claudeFoot()
-	if hint < 0 || hint < s.last()-4 {
+	top := low
+	for top >= 0 && !isRule(s.at(top), "─") && !isRule(s.at(top), "▔") {
+		top--
+	}
+	if hint < 0 && (top < 0 || !isRule(s.at(top), "▔")) {
 		return false
 	}
 	s.unframe()
-	top := low
-	for top > 0 && !isRule(s.at(top), "─") && !isRule(s.at(top), "▔") {
-		top--
-	}
 	head := s.below(top)
+	if head > low {
+		return false
+	}
 	out.Prompt, out.Evidence = s.prompt(ask{kind: kindPicker, title: part{head, head}, body: part{head + 1, low}, freeText: true}, nil)
-	out.Evidence = append(out.Evidence, hint)
+	if hint >= 0 {
+		out.Evidence = append(out.Evidence, hint)
+	}
 	return true
 }
 
@@ -290,7 +307,7 @@ func claudeReaderMenu(s *screen, out *session.Reading) bool {
 		return false
 	}
 	s.unframe()
-	m, ok := s.numbered(0, at-1, true)
+	m, ok := s.numbered(0, at-1, anywhere)
 	if !ok {
 		return false
 	}
@@ -348,7 +365,7 @@ func claudeFailed(s *screen, out *session.Reading) bool {
 	if !l.composer.drawn() || l.said < 0 {
 		return false
 	}
-	at := -1
+	at, last := -1, -1
 	for i := l.said; i > l.user; i-- {
 		r := &s.rows[i]
 		if r.blank() {
@@ -363,10 +380,14 @@ func claudeFailed(s *screen, out *session.Reading) bool {
 		} else {
 			return false
 		}
-		if startsWithAny(text, "API Error", "Not logged in · ", "Invalid API key · ", "Credit balance is too low", "OAuth token ", "Please run /login") {
+		last = i
+		if startsWithAny(text, "API Error", "Not logged in · ", "Invalid API key · ", "Credit balance ", "OAuth token ", "Please run /login") {
 			at = i
 		}
 		break
+	}
+	if at < 0 && last >= 0 && startsWithAny(after(s.at(l.composer.row)), "Resend your message", "Once fixed, resend") {
+		at = last
 	}
 	if at < 0 {
 		return false
@@ -465,6 +486,9 @@ func claudeTranscript(s *screen, out *session.Reading) bool {
 	last := s.last()
 	for i := last; i >= 0 && i > last-3; i-- {
 		if strings.Contains(s.at(i), "Showing detailed transcript") && !s.lay.composer.drawn() {
+			if spinning(s.titleRune()) {
+				out.Status = session.StatusProcessing
+			}
 			out.Evidence = s.evidence(i)
 			return true
 		}

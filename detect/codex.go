@@ -35,6 +35,7 @@ var codex = detector{layout: codexLayout, rules: []rule{
 	{Rule{"codex-streaming", session.StatusProcessing, `no title was measured, and in a version that ends every turn with "Worked for" the owner's last message has an answer without it`,
 		"the screen of an answer that streams is that of a finished one but for this line"}, codexStreaming},
 	{Rule{"codex-starting", session.StatusProcessing, "a composer whose footer does not name a model yet", "a start-up dialog may still follow"}, codexStarting},
+	{Rule{"codex-draft", session.StatusIdle, "words that somebody typed in the composer", "the next question is being written; a text would be glued to it"}, drafted},
 	{Rule{"codex-done", session.StatusCompleted, "a composer, and something was said above it", "the composer is back"}, codexDone},
 	{Rule{"codex-idle", session.StatusIdle, "a composer under nothing but the start-up banner", "nothing was asked yet"}, codexIdle},
 }}
@@ -55,8 +56,15 @@ func codexLayout(s *screen) {
 	l.hint = s.codexHint(last)
 	if l.hint > 0 {
 		s.unframe()
-		if m, ok := s.numbered(0, s.above(l.hint), true); ok && s.codexLive(&m) {
+		if m, ok := s.numbered(0, s.above(l.hint), s.codexSlack()); ok && m.n > 1 && s.codexLive(&m) {
 			l.menu, l.hasMenu = m, true
+			return
+		}
+	}
+	if l.hint < 0 { // some start-up menus have no hints
+		s.unframe()
+		if m, ok := s.numbered(0, last, underLabel); ok && m.n > 1 && m.selected >= 0 && m.hi == last && s.codexLive(&m) {
+			l.menu, l.hasMenu, l.hint = m, true, last
 			return
 		}
 	}
@@ -72,6 +80,14 @@ func codexLayout(s *screen) {
 			break
 		}
 	}
+}
+
+// codexSlack: the sign-in menu wraps its rows to the margin.
+func (s *screen) codexSlack() int {
+	if strings.HasPrefix(s.trim(s.below(-1)), "Welcome to Codex") {
+		return anywhere
+	}
+	return underLabel
 }
 
 // codexHint returns the first row of the key hints that end the screen, or -1.
@@ -160,7 +176,9 @@ func (s *screen) codexComposer(last int) {
 		if r.indent == 0 && !startsWithAny(r.text, "⏎ send", "▌") {
 			return
 		}
-		shift = min(shift, r.indent)
+		if !strings.HasPrefix(r.text, "⏎ send") {
+			shift = min(shift, r.indent)
+		}
 	}
 }
 

@@ -137,6 +137,14 @@ func detectorOf(engine session.Engine) *detector {
 		return &codex
 	case session.Claude:
 		return &claude
+	case session.Gemini:
+		return &gemini
+	case session.OpenCode:
+		return &opencode
+	case session.Copilot:
+		return &copilot
+	case session.Qwen:
+		return &qwen
 	}
 	return &generic
 }
@@ -168,6 +176,15 @@ const (
 
 func (c composer) drawn() bool { return c.state != noComposer }
 func (c composer) free() bool  { return c.state == emptyComposer }
+
+// drafted is the rule about words that somebody typed and did not send.
+func drafted(s *screen, out *session.Reading) bool {
+	if !s.lay.composer.drawn() || s.lay.composer.free() {
+		return false
+	}
+	out.Evidence = s.evidence(s.lay.composer.row)
+	return true
+}
 
 // evidence lists rows, those that exist.
 func (s *screen) evidence(rows ...int) []int {

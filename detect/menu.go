@@ -61,9 +61,19 @@ func numberedRow(text string) (o option, ok bool) {
 	return o, o.from < len(text)
 }
 
+// How far left the rows under a choice may begin.
+const (
+	underLabel  = iota // right of its number
+	underNumber        // in the column of its number, or right of it
+	anywhere
+)
+
 // numbered reads the numbered choices that end at row hi or above it, not above
-// floor. Rows between and under choices belong to the choice before them.
-func (s *screen) numbered(floor, hi int, loose bool) (m menu, ok bool) {
+// floor. Rows between and under choices belong to the choice before them, if
+// they begin where slack says.
+func (s *screen) numbered(floor, hi, slack int) (m menu, ok bool) {
+	loose := slack == anywhere
+	under := func(indent, col int) bool { return loose || indent > col || slack == underNumber && indent == col }
 	m.selected = -1
 	at := maxOptions // options are found from the last to the first
 	next, col, gap := 0, 0, 0
@@ -87,7 +97,7 @@ func (s *screen) numbered(floor, hi int, loose bool) (m menu, ok bool) {
 			}
 			gap = 0
 			shallow = min(shallow, r.indent)
-			if at < maxOptions && !loose && r.indent <= col {
+			if at < maxOptions && !under(r.indent, col) {
 				break
 			}
 			continue
@@ -95,7 +105,7 @@ func (s *screen) numbered(floor, hi int, loose bool) (m menu, ok bool) {
 		if at < maxOptions && (o.num != next || o.col > col+1 || o.col < col-1) {
 			break
 		}
-		if !loose && shallow <= o.col {
+		if !under(shallow, o.col) {
 			break
 		}
 		for end > i && s.inner[end].blank() {
@@ -113,6 +123,22 @@ func (s *screen) numbered(floor, hi int, loose bool) (m menu, ok bool) {
 	return m, s.finish(&m)
 }
 
+// choices reads the numbered choices that are lowest between rows lo and hi,
+// whatever stands under them.
+func (s *screen) choices(lo, hi, slack int) (m menu, ok bool) {
+	for i := hi; i >= lo; i-- {
+		o, isOption := numberedRow(s.inner[i].text)
+		if !isOption {
+			continue
+		}
+		for i < hi && !s.inner[i+1].blank() && s.inner[i+1].indent > o.col {
+			i++
+		}
+		return s.numbered(lo, i, slack)
+	}
+	return m, false
+}
+
 // listed reads choices without numbers around the row that holds the cursor:
 // rows that begin in the column where its label does.
 func (s *screen) listed(floor, hi int) (m menu, ok bool) {
@@ -126,6 +152,9 @@ func (s *screen) listed(floor, hi int) (m menu, ok bool) {
 		from := spaces(r.text, r.indent+n)
 		if from == len(r.text) || from == r.indent+n {
 			return m, false
+		}
+		if text := r.text[from:]; strings.HasPrefix(text, "✔ ") {
+			from += len("✔ ")
 		}
 		col := columns(r.text[:from])
 		lo := i

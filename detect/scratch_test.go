@@ -13,9 +13,9 @@ import (
 
 type entry struct {
 	File, Engine, Size, State, Title, Foreground, Notes string
-	Expected                                      any    `json:"expected_status"`
-	Cursor                                        []int  `json:"cursor"`
-	Visible                                       *bool  `json:"cursor_visible"`
+	Expected                                            any   `json:"expected_status"`
+	Cursor                                              []int `json:"cursor"`
+	Visible                                             *bool `json:"cursor_visible"`
 }
 
 func TestScratch(t *testing.T) {
@@ -48,7 +48,12 @@ func TestScratch(t *testing.T) {
 						in.Cursor = &session.Cursor{X: e.Cursor[0], Y: e.Cursor[1], Visible: e.Visible == nil || *e.Visible}
 					}
 				}
-				if mode == "text" { in.Cols, in.Rows = 0, 0; in.Title=""; in.Cursor=nil; in.Foreground = e.Foreground }
+				if mode == "text" {
+					in.Cols, in.Rows = 0, 0
+					in.Title = ""
+					in.Cursor = nil
+					in.Foreground = e.Foreground
+				}
 				got := Read(in)
 				var want []string
 				switch v := e.Expected.(type) {
