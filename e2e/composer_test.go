@@ -3,8 +3,6 @@ package e2e
 import (
 	"strings"
 	"testing"
-
-	"github.com/playwright-community/playwright-go"
 )
 
 // held starts a console with a session that can be sent to, and a page of it.
@@ -138,7 +136,7 @@ func TestSendingTwice(t *testing.T) {
 		if err := pg.hook("composer-input").Fill("echo once >> " + c.home + "/count"); err != nil {
 			t.Fatal(err)
 		}
-		if err := pg.hook("composer-send").Dblclick(playwright.LocatorDblclickOptions{NoWaitAfter: playwright.Bool(true)}); err != nil {
+		if err := pg.hook("composer-send").Dblclick(); err != nil {
 			t.Fatal(err)
 		}
 		pg.soon(p, "message", "data-state", "answered")

@@ -65,6 +65,43 @@ func TestAnEngineThatRefusesEveryTurn(t *testing.T) {
 	})
 }
 
+// fakeCodex refuses as the real one does, in its words, and answers elsewhere.
+const fakeCodex = `
+case "$1" in --version) echo "codex-cli 0.171.0"; exit 0;; esac
+case "$*" in *--skip-git-repo-check*) echo "the console added a flag" >&2; exit 9;; esac
+if ! git rev-parse --git-dir >/dev/null 2>&1; then
+	echo "` + refusal + `" >&2
+	exit 1
+fi
+echo '{"type":"thread.started","thread_id":"0199a213-81c0-7800-8aa1-bbab2a035a53"}'
+echo '{"type":"turn.started"}'
+echo '{"type":"error","message":"Reconnecting... 1/5"}'
+echo '{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"All tests pass now."}}'
+echo '{"type":"turn.completed","usage":{"input_tokens":10,"cached_input_tokens":0,"output_tokens":5}}'
+`
+
+// Codex refuses a folder that is no repository, and works in one that is.
+func TestCodex(t *testing.T) {
+	c := start(t, withProgram("codex", fakeCodex))
+	api := c.api()
+	refused := call[sessionJSON](api, "POST", "/api/v1/sessions", object{"engine": "codex", "dir": c.folder("plain"), "override": true, "instruction": "Fix the test"}, http.StatusCreated)
+	pg := c.login(t, phone, "/sessions/"+refused.ID)
+	pg.sees("turn-banner", "data-exit-code", "1")
+	pg.reads("turn-banner", "The engine exited with code 1 on its last turn")
+	pg.reads("turn-detail", refusal)
+	pg.reads("pane", "[codex exited with code 1]")
+	pg.reads("session-header", "Ready · last turn failed")
+
+	works := call[sessionJSON](api, "POST", "/api/v1/sessions", object{"engine": "codex", "dir": c.repository("project"), "instruction": "Fix the test"}, http.StatusCreated)
+	pg.visit("/sessions/" + works.ID)
+	pg.sees("message", "data-state", "answered")
+	pg.lacks("turn-banner")
+	pg.reads("pane", "All tests pass now.")
+	if pane := api.capture(works.ID).Pane; strings.Contains(pane, "{") {
+		t.Errorf("the pane holds protocol lines:\n%s", pane)
+	}
+}
+
 // formFor picks an engine and a folder and has the folder looked at.
 func (p *page) formFor(pr profile, dir, engine string) {
 	p.t.Helper()

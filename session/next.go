@@ -32,6 +32,7 @@ type State struct {
 	Asking   Asking   // which asking of a prompt this is
 	PaneHash uint64   // tells a changed pane from a repeated one
 	Output   bool     // the pane holds something from the engine; the echo of an instruction is not output
+	LastLine string   // the pane's last line of output, where the pane is text and not a screen
 	Echo     bool     // the pane holds the echo of an instruction
 }
 
@@ -84,6 +85,10 @@ func Next(prev State, s Session, snap Snapshot, screen Reading, now time.Time) (
 
 	hash := hashPane(snap.Pane)
 	next.Output, next.Echo = paneHolds(snap.Pane, next.LastTurn != nil)
+	next.LastLine = ""
+	if !RuntimeOf(s, snap).Screen() {
+		next.LastLine = lastLine(snap.Pane)
+	}
 	next.Reading = reading(s, snap, screen, next.Ended)
 	next.Asking = ask(prev.Asking, &next.Reading)
 	if hash != prev.PaneHash || next.Reading.Status != prev.Reading.Status ||

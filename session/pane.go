@@ -41,6 +41,43 @@ func paneHolds(pane string, filed bool) (output, echo bool) {
 	return false, echo
 }
 
+// lastLine is the last line of a pane that is neither blank nor the runner's own.
+func lastLine(pane string) string {
+	for rest := pane; rest != ""; {
+		line := rest
+		if i := strings.LastIndexByte(rest, '\n'); i >= 0 {
+			rest, line = rest[:i], rest[i+1:]
+		} else {
+			rest = ""
+		}
+		if isEcho(line) {
+			return "" // nothing has come since
+		}
+		if !isExitLine(line) {
+			if clean := Line(stripSGR(line), 200); clean != "" {
+				return clean
+			}
+		}
+	}
+	return ""
+}
+
+// stripSGR drops colour from a line of a pane.
+func stripSGR(line string) string {
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(line, "\x1b[")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		line = strings.TrimLeft(rest, "0123456789;:")
+		if line != "" {
+			line = line[1:]
+		}
+	}
+}
+
 func isEcho(line string) bool {
 	rest, ok := strings.CutPrefix(line, echoMark)
 	if !ok || len(rest) < len("15:04:05]") || rest[8] != ']' {
@@ -51,8 +88,20 @@ func isEcho(line string) bool {
 }
 
 func isExitLine(line string) bool {
-	return strings.HasPrefix(line, "[") && strings.HasSuffix(line, "]") &&
-		(strings.Contains(line, " exited with code ") || strings.Contains(line, " was ended "))
+	if !strings.HasPrefix(line, "[") || !strings.HasSuffix(line, "]") {
+		return false
+	}
+	for _, how := range exitWords {
+		if strings.Contains(line, how) {
+			return true
+		}
+	}
+	return false
+}
+
+// exitWords are how a runner's own lines about a turn go on after the engine.
+var exitWords = []string{
+	" exited with code ", " was ended ", " was stopped: ", " was not started: ", " was lost: ", " no longer knows this conversation",
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

@@ -24,7 +24,7 @@ func TestSnapshotFromJSON(t *testing.T) {
 		Cursor: &Cursor{2, 20, true}, Title: "demo", Foreground: "node", InMode: ptr(false), Alive: ptr(true), Ready: ptr(true),
 		RunState: Responding, AuthResolved: "machine-login", EngineRuntime: ChildProcess,
 		LastTurn: &LastTurn{Verdict: VerdictFailed, ExitCode: ptr(1), At: when, Detail: "a b", Produced: ptr(false), TurnID: "t3"},
-		Prompt:   &Prompt{Kind: "approval", Title: "Run?", Body: "ls", Options: []Option{{"yes", "Yes", "1"}}, FreeText: true},
+		Prompt:   &Prompt{Kind: "approval", Title: "Run?", Body: "ls", Options: []Option{{Option: "yes", Label: "Yes", Key: "1"}}, FreeText: true},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("read\n%+v, want\n%+v", got, want)

@@ -78,8 +78,10 @@ type Refusal struct {
 }
 
 // Push is a numbered snapshot with the turns that began or ended since the last
-// one. Numbers rise by one over the life of a journal, so that what was not
-// acknowledged can be sent again in order and is applied once.
+// one. Numbers rise over the life of a journal, so that what was not
+// acknowledged can be sent again in order and is applied once. A number may be
+// missing: a push that was not sent yet is replaced by a newer one of its
+// session, which takes over its turns.
 type Push struct {
 	N        int64        `json:"n"`
 	Session  ID           `json:"session"`
