@@ -3,10 +3,13 @@ package detect
 import "strings"
 
 // box is the dialog at the bottom of the screen: the rows between its borders.
-type box struct{ top, bottom int }
+type box struct {
+	top, bottom int
+	cut         bool // its upper border is not on the screen
+}
 
-// bottomBox finds the frame that ends the screen. Its top is -1 where it is
-// above the screen; ok is false if the screen does not end with a frame.
+// bottomBox finds the frame that ends the screen. Where its upper border is
+// not on the screen, top is the row before its first; ok is false if the screen does not end with a frame.
 func (s *screen) bottomBox() (b box, ok bool) {
 	b.bottom = s.last()
 	if b.bottom < 1 {
@@ -20,16 +23,15 @@ func (s *screen) bottomBox() (b box, ok bool) {
 	col := s.rows[b.bottom].indent
 	for b.top = b.bottom - 1; b.top >= 0; b.top-- {
 		r := &s.rows[b.top]
-		if r.blank() || r.indent != col {
-			return b, false
-		}
-		if isTop(r.text) {
+		if isTop(r.text) && r.indent == col {
 			return b, true
 		}
-		if c := first(r.text); !isSide(c) && !isCorner(c) {
-			return b, false
+		if c := first(r.text); r.blank() || r.indent != col || !isSide(c) && !isCorner(c) {
+			b.cut = true // its head is above what is drawn
+			return b, b.bottom-b.top > 2
 		}
 	}
+	b.cut = true
 	return b, true
 }
 
@@ -37,7 +39,7 @@ func (s *screen) bottomBox() (b box, ok bool) {
 // it is about.
 func (s *screen) boxed(b box) (a ask, m menu, ok bool) {
 	s.unframe()
-	a = ask{kind: kindPicker, title: none, body: none, elided: b.top < 0}
+	a = ask{kind: kindPicker, title: none, body: none, elided: b.cut}
 	m, ok = s.choices(b.top+1, b.bottom-1, underNumber)
 	if !ok {
 		m, ok = s.listed(b.top+1, b.bottom-1)

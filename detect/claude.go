@@ -140,11 +140,27 @@ func (s *screen) claudeReader(last int) {
 		for c.top > 0 && startsWithAny(s.at(c.top-1), readerModes...) {
 			c.top--
 		}
+		for j := 0; j < i && c.top == i; j++ { // the popup and the help take the mode's place
+			if strings.HasPrefix(s.at(j), "[Screen Reader Mode:") {
+				c.top = s.readerOverlay(j, i)
+			}
+		}
 		if c.top < i {
 			s.lay.composer = c
 		}
 		return
 	}
+}
+
+// readerOverlay returns the first row of the list of commands or the help over
+// the composer at row low; low without one.
+func (s *screen) readerOverlay(banner, low int) int {
+	for i := banner + 1; i < low; i++ {
+		if startsWithAny(s.at(i), "! for shell mode") || strings.HasPrefix(s.at(i), "/") && strings.Contains(s.at(i), "   ") {
+			return i
+		}
+	}
+	return low
 }
 
 // readerModes begin the rows over the composer of the screen-reader mode.
@@ -430,6 +446,14 @@ func claudeSpinner(s *screen, out *session.Reading) bool {
 		return false
 	}
 	i := s.claudeStatus()
+	if i < 0 && s.screenReader(s.last()) {
+		for i = s.lay.said; i > s.lay.user && !oneWord(s.at(i)); i-- {
+		}
+		i = max(i, s.lay.user)
+		if i == s.lay.user {
+			i = -1
+		}
+	}
 	if i < 0 {
 		return false
 	}
@@ -439,6 +463,13 @@ func claudeSpinner(s *screen, out *session.Reading) bool {
 	}
 	out.Evidence = s.evidence(i)
 	return true
+}
+
+// oneWord reports whether a row is "Frosting…": how the spinner reads aloud.
+func oneWord(text string) bool {
+	k := strings.Index(text, "…")
+	return k > 2 && strings.IndexByte(text[:k], ' ') < 0 && text[0] >= 'A' && text[0] <= 'Z' &&
+		(k+len("…") == len(text) || strings.HasPrefix(text[k+len("…"):], " ("))
 }
 
 func claudeBackground(s *screen, out *session.Reading) bool {

@@ -54,13 +54,22 @@ func codexLayout(s *screen) {
 		return
 	}
 	l.hint = s.codexHint(last)
-	if l.hint > 0 {
+	if l.hint > 0 && !s.codexDrafted(last) {
 		s.unframe()
-		if m, ok := s.numbered(0, s.above(l.hint), s.codexSlack()); ok && m.n > 1 && s.codexLive(&m) {
-			l.menu, l.hasMenu = m, true
-			return
+		low := s.above(l.hint)
+		for low > 0 && startsWithAny(s.at(low), "↓", "↑") {
+			low--
 		}
+		m, ok := s.numbered(0, low, s.codexSlack())
+		if !ok || m.n < 2 && m.opts[0].num == 1 {
+			if list, found := s.listed(max(0, low-20), low); found && list.opts[max(list.selected, 0)].num == 0 && !numberedAt(s, &list) {
+				m, ok = list, true
+			}
+		}
+		l.menu, l.hasMenu = m, ok && (m.n > 1 || m.opts[0].num > 1)
+		return
 	}
+	l.hint = -1
 	if l.hint < 0 { // some start-up menus have no hints
 		s.unframe()
 		if m, ok := s.numbered(0, last, underLabel); ok && m.n > 1 && m.selected >= 0 && m.hi == last && s.codexLive(&m) {
@@ -80,6 +89,32 @@ func codexLayout(s *screen) {
 			break
 		}
 	}
+}
+
+// numberedAt reports whether a list's selected row is a numbered choice, whose
+// siblings could not be read.
+func numberedAt(s *screen, m *menu) bool {
+	_, ok := numberedRow(s.inner[m.opts[max(m.selected, 0)].row].text)
+	return ok
+}
+
+// codexDrafted reports whether the key hints that end the screen are a draft's
+// own words: Codex hides the cursor while it asks, notes fields aside, and in a
+// draft it stands under a glyph at the margin.
+func (s *screen) codexDrafted(last int) bool {
+	c := s.in.Cursor
+	if c == nil || !c.Visible || c.Y < 0 || c.Y > last {
+		return false
+	}
+	for i := c.Y; i >= 0; i-- {
+		if r := &s.rows[i]; !r.blank() && r.indent < 2 {
+			return r.indent == 0 && first(r.text) == '›'
+		}
+		if s.rows[i].indent == 2 && first(s.at(i)) == '›' {
+			return false // a notes field
+		}
+	}
+	return false
 }
 
 // codexSlack: the sign-in menu wraps its rows to the margin.
@@ -222,9 +257,6 @@ func codexMenu(s *screen, out *session.Reading) bool {
 	}
 	a := s.codexQuestion()
 	if !l.hasMenu {
-		if a.title.to < a.title.from || a.kind == kindPicker {
-			return false // key hints alone are not a question
-		}
 		a.elided = true
 		out.Prompt, out.Evidence = s.prompt(a, nil)
 		out.Evidence = append(out.Evidence, l.hint)
@@ -269,7 +301,7 @@ func (s *screen) codexQuestion() ask {
 	top := low + 1
 	for i := low; i >= 0; i-- {
 		r := &s.rows[i]
-		if r.blank() {
+		if r.blank() || r.text == "↑" {
 			continue
 		}
 		if r.indent == 0 && !s.startUp(i) || strings.HasPrefix(r.text, "  Worked for ") {
@@ -544,12 +576,9 @@ func codexStreaming(s *screen, out *session.Reading) bool {
 		case r.blank():
 		case r.indent == 0 && first(r.text) == '■', r.indent == 2 && strings.HasPrefix(r.text[2:], "Worked for "):
 			return false
-		case r.indent == 0 && first(r.text) == '•':
+		default:
 			answer = i
 		}
-	}
-	if answer < 0 && l.said != l.user {
-		return false
 	}
 	if answer < 0 { // sent, and nothing back yet
 		answer = l.user

@@ -49,6 +49,10 @@ func shellPrompt(s *screen, out *session.Reading) bool {
 		if r := first(text); r == '›' || r == '❯' || r == '>' || r == '┃' || r == '▌' {
 			text = after(text)
 		}
+		if strings.HasPrefix(text, "$ Type your message") { // over Gemini's and Qwen's placeholder
+			out.Evidence = s.evidence(i)
+			return true
+		}
 		if !startsWithAny(text, "Killed", "Terminated", "Segmentation fault", "Aborted", "Hangup") {
 			continue
 		}

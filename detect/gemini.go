@@ -17,7 +17,7 @@ var gemini = detector{layout: geminiLayout, rules: []rule{
 	{Rule{"gemini-title-asks", session.StatusWaiting, `the title says "Action Required"`, "a dialog whose end is not drawn yet"}, geminiTitleAsks},
 	{Rule{"gemini-failed", session.StatusError, "✕ after the owner's last message", "Gemini marks a failed request with it"}, geminiFailed},
 	{Rule{"gemini-spinner", session.StatusProcessing, `a braille character with "(esc to cancel" between the owner's last message and the composer`, "the composer stays while it works"}, geminiSpinner},
-	{Rule{"gemini-title-works", session.StatusProcessing, `the title begins with ✦, and there is a composer`, "text may stream without a spinner for a moment"}, geminiTitleWorks},
+	{Rule{"gemini-title-works", session.StatusProcessing, "the title begins with ✦", "text may stream without a spinner for a moment"}, geminiTitleWorks},
 	{Rule{"gemini-draft", session.StatusIdle, "words that somebody typed in the composer", "the next question is being written; a text would be glued to it"}, drafted},
 	{Rule{"gemini-done", session.StatusCompleted, "a composer, and something was said above it", "the composer is back"}, geminiDone},
 	{Rule{"gemini-idle", session.StatusIdle, "a composer under nothing but the start-up banner", "nothing was asked yet"}, freeComposer},
@@ -158,15 +158,17 @@ func geminiSpinner(s *screen, out *session.Reading) bool { return s.brailleSpinn
 // and says how to stop it, wrapped or not.
 func (s *screen) brailleSpinner(hint string, out *session.Reading) bool {
 	l := &s.lay
-	if !l.composer.drawn() {
-		return false
+	low, floor := l.said, l.user
+	if !l.composer.drawn() { // cut off below, or not drawn yet
+		low = s.last()
+		floor = max(-1, low-8)
 	}
-	for i := l.said; i > l.user; i-- {
+	for i := low; i > floor; i-- {
 		r := &s.rows[i]
 		if c := first(r.text); r.indent > 2 || c <= 0x2800 || c > 0x28ff {
 			continue
 		}
-		if s.has(i, min(i+2, l.said), hint) {
+		if s.has(i, min(i+2, low), hint) {
 			out.Evidence = s.evidence(i)
 			return true
 		}
@@ -175,7 +177,7 @@ func (s *screen) brailleSpinner(hint string, out *session.Reading) bool {
 }
 
 func geminiTitleWorks(s *screen, out *session.Reading) bool {
-	if s.titleRune() != '✦' || !s.lay.composer.drawn() {
+	if s.titleRune() != '✦' {
 		return false
 	}
 	out.Evidence = s.evidence(s.lay.said)
@@ -192,7 +194,7 @@ func geminiDone(s *screen, out *session.Reading) bool {
 			if c := first(s.at(i)); s.rows[i].indent == 0 && c == '✦' {
 				break
 			}
-			if strings.Contains(s.at(i), "Gemini CLI v") || strings.HasPrefix(s.at(i), "Tips for getting started") {
+			if strings.Contains(s.at(i), "Gemini CLI v") || startsWithAny(s.at(i), "Tips for getting started", "4. Be specific for the best results") {
 				return false
 			}
 		}
