@@ -49,6 +49,13 @@ func newSession(t testing.TB, s *Store, runner string) session.Session {
 	return ss
 }
 
+// save takes a snapshot at noon.
+func save(t testing.TB, s *Store, id session.ID, snap session.Snapshot) Saved {
+	t.Helper()
+	return must(s.SaveSnapshot(bg, Ingest{Session: id, Snapshot: snap, Now: noon}))(t)
+}
+
+// must returns a function that fails the test if err is set.
 func must[T any](v T, err error) func(t testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()
