@@ -41,25 +41,43 @@ func paneHolds(pane string, filed bool) (output, echo bool) {
 	return false, echo
 }
 
-// lastLine is the last line of a pane that is neither blank nor the runner's own.
+// lastLine is the last line of a pane, since the last instruction, that is
+// neither blank nor the runner's own.
 func lastLine(pane string) string {
-	for rest := pane; rest != ""; {
+	rest := afterEcho(pane)
+	for rest != "" {
 		line := rest
 		if i := strings.LastIndexByte(rest, '\n'); i >= 0 {
 			rest, line = rest[:i], rest[i+1:]
 		} else {
 			rest = ""
 		}
-		if isEcho(line) {
-			return "" // nothing has come since
+		if isExitLine(line) {
+			continue
 		}
-		if !isExitLine(line) {
-			if clean := Line(stripSGR(line), 200); clean != "" {
-				return clean
-			}
+		if clean := Line(stripSGR(line), 200); clean != "" {
+			return clean
 		}
 	}
 	return ""
+}
+
+// afterEcho is what follows the last echo of an instruction in a pane: all of it
+// if there is none.
+func afterEcho(pane string) string {
+	for end := len(pane); end > 0; {
+		start := strings.LastIndexByte(pane[:end-1], '\n') + 1
+		if line := strings.TrimRight(pane[start:end], "\r\n"); !isEcho(line) {
+			end = start
+			continue
+		}
+		rest := pane[end:]
+		for strings.HasPrefix(rest, "  ") { // further lines of the instruction
+			_, rest, _ = strings.Cut(rest, "\n")
+		}
+		return rest
+	}
+	return pane
 }
 
 // stripSGR drops colour from a line of a pane.

@@ -55,6 +55,38 @@ func TestWhatAPaneHolds(t *testing.T) {
 	}
 }
 
+func TestLastLine(t *testing.T) {
+	echo := Echo("do it\n  with care", noon)
+	tests := []struct{ name, pane, want string }{
+		{"nothing", "", ""},
+		{"text", "one\ntwo\n\n", "two"},
+		{"no newline at the end", "one\ntwo", "two"},
+		{"an echo only", echo, ""},
+		{"an echo that is cut off", "❯ [12:00:00] do", ""},
+		{"a line of the instruction is not the engine's", "before\n" + echo + "\n", ""},
+		{"since the last instruction", echo + "old\n" + echo + "new\n", "new"},
+		{"indented output", echo + "  indented\n", "indented"},
+		{"the runner's own lines", echo + "said\n" + ExitLine("codex", "exited with code 1"), "said"},
+		{"colour", echo + "\x1b[1;31mred\x1b[0m and \x1b[38:5:1mmore\n", "red and more"},
+		{"a sequence cut off", "text\x1b[", "text"},
+		{"blank but for colour", "said\n\x1b[0m\n", "said"},
+	}
+	for _, tt := range tests {
+		if got := lastLine(tt.pane); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func FuzzLastLine(f *testing.F) {
+	f.Add(Echo("a\nb", noon) + "\x1b[0mx\r\n")
+	f.Fuzz(func(t *testing.T, pane string) {
+		if got := lastLine(pane); strings.ContainsAny(got, "\n\x1b") {
+			t.Errorf("not one plain line: %q", got)
+		}
+	})
+}
+
 func FuzzEchoIsNeverOutput(f *testing.F) {
 	f.Add("do\n\nit\r\n")
 	f.Fuzz(func(t *testing.T, instruction string) {

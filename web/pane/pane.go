@@ -24,6 +24,8 @@ const (
 	lineOpen  = `<span class="ln">`
 	spanClose = `</span>`
 	tabStop   = 8
+	rule      = "─"
+	longRule  = "────────────────" // 16 columns fit every page
 
 	// maxSpans bounds the markup of one pane: text past it stays complete but is
 	// no longer coloured. A full-colour pane of 64 KiB has a few thousand.
@@ -145,11 +147,38 @@ func (r *renderer) run(s string, i int) int {
 
 func (r *renderer) text(s string) {
 	r.ready()
-	r.out = append(r.out, s...)
+	if r.html {
+		r.ruled(s)
+	} else {
+		r.out = append(r.out, s...)
+	}
 	if r.tabs {
 		r.col += displaywidth.String(s)
 	}
 	r.last, _ = utf8.DecodeLastRuneInString(s)
+}
+
+// ruled appends s with its long horizontal rules in <span class="r">, which the
+// page cuts to its width: boxes drawn for 80 columns then keep one line to a line
+// on a phone.
+func (r *renderer) ruled(s string) {
+	for {
+		i := strings.Index(s, longRule)
+		if i < 0 || r.spans >= maxSpans {
+			r.out = append(r.out, s...)
+			return
+		}
+		end := i + len(longRule)
+		for strings.HasPrefix(s[end:], rule) {
+			end += len(rule)
+		}
+		r.spans++
+		r.out = append(r.out, s[:i]...)
+		r.out = append(r.out, `<span class="r">`...)
+		r.out = append(r.out, s[i:end]...)
+		r.out = append(r.out, spanClose...)
+		s = s[end:]
+	}
 }
 
 func (r *renderer) entity(c byte) {

@@ -65,6 +65,7 @@ func TestHTML(t *testing.T) {
 		{"emoji joiners stay", "👩\u200d💻 ❤\ufe0f\u200d🔥 1\ufe0f\u20e3", ln("👩\u200d💻 ❤\ufe0f\u200d🔥 1\ufe0f\u20e3")},
 		{"joiner in ASCII is marked", "pass\u200dword", ln(`pass<span class="hid" title="U+200D">⟨U+200D⟩</span>word`)},
 		{"second selector is marked", "❤\ufe0f\ufe0f", ln("❤\ufe0f" + `<span class="hid" title="U+FE0F">⟨U+FE0F⟩</span>`)},
+		{"long rules can be cut", "\x1b[90m╭────────────────────╮", ln(`<span class="f8">╭<span class="r">────────────────────</span>╮</span>`)},
 		{"box drawing", "╭──╮\n│❯ │", ln("╭──╮\n") + ln("│❯ │")},
 	}
 	for _, tt := range tests {

@@ -1,0 +1,173 @@
+// Package desk is what is allowed, in one place for the pages, the API, the
+// runner socket and the Pilot: taking snapshots, saying something to an engine,
+// answering a prompt, stopping. It holds no state that a restart would miss; what
+// it keeps in memory is who is connected now.
+package desk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"signalbox/session"
+	"signalbox/store"
+)
+
+// Desk joins the store, the detectors and the runners that are connected.
+type Desk struct {
+	store   *store.Store
+	feed    *session.Feed
+	log     *slog.Logger
+	now     func() time.Time
+	started time.Time
+
+	ctx    context.Context // ends the desk's own goroutines
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+
+	mu       sync.Mutex
+	links    map[string]*link // by runner name
+	specs    map[session.ID]session.Session
+	driving  map[session.ID]bool // true: look again when done
+	silences map[session.ID]*time.Timer
+}
+
+// Open returns a desk over st. Messages that were under way when the console
+// last ended are put in doubt: only a runner can say what became of them.
+func Open(ctx context.Context, st *store.Store, feed *session.Feed, log *slog.Logger, now func() time.Time) (*Desk, error) {
+	d := &Desk{
+		store: st, feed: feed, log: log, now: now, started: now(),
+		links: map[string]*link{}, specs: map[session.ID]session.Session{},
+		driving: map[session.ID]bool{}, silences: map[session.ID]*time.Timer{},
+	}
+	d.ctx, d.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	if _, err := st.LoseAll(ctx, "", restarted, now()); err != nil {
+		d.cancel()
+		return nil, fmt.Errorf("put messages of the last run in doubt: %w", err)
+	}
+	return d, nil
+}
+
+const (
+	restarted   = "The console restarted while this was being sent."
+	contactLost = "Contact with the runner was lost while this was being sent."
+)
+
+// Close ends the desk's work and waits for it.
+func (d *Desk) Close() {
+	d.cancel()
+	d.mu.Lock()
+	for _, t := range d.silences {
+		t.Stop()
+	}
+	d.mu.Unlock()
+	d.work.Wait()
+}
+
+// Store is the desk's store, for reads that need no rule.
+func (d *Desk) Store() *store.Store { return d.store }
+
+// Feed tells of changes.
+func (d *Desk) Feed() *session.Feed { return d.feed }
+
+// Now is the console's clock.
+func (d *Desk) Now() time.Time { return d.now().UTC() }
+
+// Connected reports whether the runner of that name is connected.
+func (d *Desk) Connected(runner string) bool { return d.link(runner) != nil }
+
+// Facts are what every decision about a session looks at.
+func (d *Desk) Facts(rec store.Record) session.Facts {
+	f := session.Facts{
+		Session: rec.Session, State: rec.State, Newest: rec.Newest,
+		Owed: rec.Owed, Queued: rec.Queued, Waiting: rec.Waiting,
+	}
+	if rec.Session.Runtime == session.External {
+		f.Connected = session.ExternalConnected(rec.State.Taken, d.Now())
+		f.Fresh = !rec.State.Taken.Before(d.started)
+		return f
+	}
+	if l := d.link(rec.Session.Runner); l != nil {
+		f.Connected = true
+		f.Fresh = !rec.State.Taken.IsZero() && !rec.State.Taken.Before(l.since)
+	}
+	return f
+}
+
+// Session returns the facts of one session.
+func (d *Desk) Session(ctx context.Context, id session.ID) (session.Facts, error) {
+	rec, err := d.store.Record(ctx, id)
+	if err != nil {
+		return session.Facts{}, err
+	}
+	return d.Facts(rec), nil
+}
+
+// Sessions returns a page of sessions, newest activity first. With a headline,
+// only those that have it: headlines depend on who is connected, so they are
+// decided here and not in the database.
+func (d *Desk) Sessions(ctx context.Context, q store.Query, headline session.Headline) (items []session.Facts, activity []time.Time, next string, err error) {
+	last := "" // the cursor of the last one taken
+	for {
+		recs, cursor, err := d.store.Records(ctx, q)
+		if err != nil {
+			return nil, nil, "", err
+		}
+		for _, rec := range recs {
+			f := d.Facts(rec)
+			if headline != "" && session.HeadlineOf(f) != headline {
+				continue
+			}
+			if len(items) == q.Limit {
+				return items, activity, last, nil
+			}
+			last = rec.Cursor
+			items, activity = append(items, f), append(activity, rec.LastActivity)
+		}
+		if cursor == "" {
+			return items, activity, "", nil
+		}
+		q.Before = cursor
+	}
+}
+
+// spec returns the part of a session that never changes, without a query.
+func (d *Desk) spec(ctx context.Context, id session.ID) (session.Session, error) {
+	d.mu.Lock()
+	s, ok := d.specs[id]
+	d.mu.Unlock()
+	if ok {
+		return s, nil
+	}
+	rec, err := d.store.Record(ctx, id)
+	if err != nil {
+		return session.Session{}, err
+	}
+	d.mu.Lock()
+	d.specs[id] = rec.Session
+	d.mu.Unlock()
+	return rec.Session, nil
+}
+
+// notYet is the answer where no runtime of this build can do it.
+var notYet = session.Problemf(session.ErrConflict, "This session's engine takes no keys and shows no prompt that can be answered from here. Answer it where it runs.")
+
+// offline says that a runner is not connected.
+func offline(runner string) error {
+	return session.Problemf(session.ErrOffline, "Runner %q is not connected. Start it on its machine, then try again.", runner)
+}
+
+// asProblem gives err a sentence, if it has none and is an offline error.
+func asProblem(err error, runner string) error {
+	var p *session.Problem
+	if errors.As(err, &p) {
+		return err
+	}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, session.ErrOffline) {
+		return offline(runner)
+	}
+	return err
+}

@@ -1,0 +1,238 @@
+package desk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"signalbox/session"
+	"signalbox/store"
+)
+
+// Runner is a connected runner, as its socket sees it.
+type Runner interface {
+	// Do sends a command and waits for its result. It returns an error wrapping
+	// session.ErrOffline if contact is lost first.
+	Do(ctx context.Context, c session.Command) (session.Result, error)
+	// Close drops the connection.
+	Close()
+}
+
+// link is one connection of a runner.
+type link struct {
+	name    string
+	journal string
+	since   time.Time
+	runner  Runner
+	ctx     context.Context
+	end     context.CancelFunc
+}
+
+// commandWait bounds how long a command may take, in both directions.
+const commandWait = 30 * time.Second
+
+func (d *Desk) link(runner string) *link {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.links[runner]
+}
+
+// Attach takes a runner that has said hello, in place of an older connection of
+// the same name, and gives it the sessions that it should hold. The returned
+// function is called once, when the connection has ended.
+func (d *Desk) Attach(ctx context.Context, hello session.Hello, tokenID string, r Runner) (detach func(), acked int64, err error) {
+	now := d.Now()
+	err = d.store.SaveRunner(ctx, store.Runner{
+		Name: hello.Name, TokenID: tokenID, Journal: hello.Journal, Build: hello.Build, OS: hello.OS,
+		Engines: hello.Engines, FirstSeen: now, LastSeen: now,
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("record runner %s: %w", hello.Name, err)
+	}
+	saved, err := d.store.Runner(ctx, hello.Name)
+	if err != nil {
+		return nil, 0, err
+	}
+	l := &link{name: hello.Name, journal: hello.Journal, since: now, runner: r}
+	l.ctx, l.end = context.WithCancel(d.ctx)
+
+	d.mu.Lock()
+	older := d.links[l.name]
+	d.links[l.name] = l
+	d.mu.Unlock()
+	if older != nil {
+		older.end()
+		older.runner.Close()
+	}
+	d.log.Info("runner connected", "runner", l.name, "build", hello.Build, "os", hello.OS)
+	d.feed.ChangedAll()
+	return func() { d.detach(l) }, saved.Acked, nil
+}
+
+// Begin hands a newly attached runner its sessions. Call it once the runner has
+// been welcomed.
+func (d *Desk) Begin(runner string) {
+	if l := d.link(runner); l != nil {
+		d.work.Go(func() { d.open(l) })
+	}
+}
+
+func (d *Desk) detach(l *link) {
+	l.end()
+	d.mu.Lock()
+	current := d.links[l.name] == l
+	if current {
+		delete(d.links, l.name)
+	}
+	d.mu.Unlock()
+	if !current {
+		return
+	}
+	ctx := context.WithoutCancel(d.ctx)
+	now := d.Now()
+	if _, err := d.store.LoseAll(ctx, l.name, contactLost, now); err != nil {
+		d.log.Error("put messages in doubt", "runner", l.name, "err", err)
+	}
+	if err := d.store.TouchRunner(ctx, l.name, now); err != nil {
+		d.log.Error("record when a runner was last seen", "runner", l.name, "err", err)
+	}
+	d.log.Info("runner gone", "runner", l.name)
+	d.feed.ChangedAll()
+}
+
+// open makes a runner hold what it should: its sessions, less those that were
+// ended while it was away; then messages in doubt are settled by its journal.
+func (d *Desk) open(l *link) {
+	q := store.Query{Limit: 500, Runner: l.name}
+	for {
+		recs, next, err := d.store.Records(l.ctx, q)
+		if err != nil {
+			d.logEnd(l, "list sessions of a runner", err)
+			return
+		}
+		for _, rec := range recs {
+			if err := d.openOne(l, rec); err != nil {
+				d.logEnd(l, "open a session", err)
+				return
+			}
+		}
+		if next == "" {
+			break
+		}
+		q.Before = next
+	}
+	if err := d.settle(l); err != nil {
+		d.logEnd(l, "settle messages", err)
+	}
+	d.driveAll(l)
+}
+
+func (d *Desk) openOne(l *link, rec store.Record) error {
+	c := session.Command{Do: session.DoOpen, Session: rec.Session.ID}
+	if !rec.Session.StoppedAt.IsZero() {
+		if alive := rec.State.Snapshot.Alive; alive != nil && !*alive {
+			return nil
+		}
+		c.Do = session.DoStop
+	} else {
+		spec := session.SpecOf(rec.Session)
+		c.Spec = &spec
+	}
+	res, err := d.do(l, c)
+	if err != nil {
+		return err
+	}
+	if !res.OK {
+		d.log.Warn("runner could not open a session", "runner", l.name, "session", rec.Session.ID, "code", res.Code)
+	}
+	return nil
+}
+
+// settle asks the runner's journal what became of messages whose fate is open.
+func (d *Desk) settle(l *link) error {
+	open, err := d.store.Unsettled(l.ctx, l.name)
+	if err != nil {
+		return err
+	}
+	ids := make([]string, 0, len(open))
+	byID := map[string]session.Message{}
+	for _, m := range open {
+		if m.Journal == l.journal { // another journal knows nothing of it
+			ids, byID[m.ID] = append(ids, m.ID), m
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	res, err := d.do(l, session.Command{Do: session.DoSettle, Messages: ids})
+	if err != nil {
+		return err
+	}
+	for id, fate := range res.Fates {
+		m, asked := byID[id]
+		if !asked {
+			continue
+		}
+		for _, e := range fateEvents(fate, d.Now()) {
+			if _, err := d.store.StepMessage(l.ctx, id, e); err != nil && !errors.Is(err, session.ErrConflict) {
+				return err
+			}
+		}
+		d.feed.Changed(m.Session)
+	}
+	return nil
+}
+
+// fateEvents is what a fate means for a message.
+func fateEvents(f session.Fate, now time.Time) []session.Event {
+	began := session.Event{Kind: session.Started, Turn: f.Turn, At: now}
+	switch f.State {
+	case session.FateNever:
+		return []session.Event{{Kind: session.NeverArrived, At: now}}
+	case session.FateRefused:
+		return []session.Event{{Kind: session.Refused, Reason: "The runner could not hand it to the engine.", At: now}}
+	case session.FateRunning:
+		return []session.Event{began}
+	case session.FateEnded:
+		if f.Outcome == nil {
+			return []session.Event{began}
+		}
+		return []session.Event{began, TurnEnd(f.Turn, *f.Outcome, now)}
+	case session.FateLost:
+		return []session.Event{{Kind: session.TurnEnded, Turn: f.Turn, Verdict: session.VerdictUnknown, Reason: runnerDied, At: now}}
+	}
+	return nil
+}
+
+const runnerDied = "The runner ended while this was running, so how it ended is not known."
+
+// TurnEnd is the event of a turn's end.
+func TurnEnd(turn string, out session.LastTurn, now time.Time) session.Event {
+	return session.Event{
+		Kind: session.TurnEnded, Turn: turn, Verdict: out.Verdict,
+		Answer: out.Produced != nil && *out.Produced, Reason: out.Detail, At: now,
+	}
+}
+
+// do sends one command over l.
+func (d *Desk) do(l *link, c session.Command) (session.Result, error) {
+	return d.doWithin(l, c, commandWait)
+}
+
+func (d *Desk) doWithin(l *link, c session.Command, wait time.Duration) (session.Result, error) {
+	ctx, cancel := context.WithTimeout(l.ctx, wait)
+	defer cancel()
+	c.ID = session.NewID("c")
+	res, err := l.runner.Do(ctx, c)
+	if err != nil {
+		return session.Result{}, fmt.Errorf("%s on runner %s: %w", c.Do, l.name, err)
+	}
+	return res, nil
+}
+
+func (d *Desk) logEnd(l *link, doing string, err error) {
+	if l.ctx.Err() == nil {
+		d.log.Error(doing, "runner", l.name, "err", err)
+	}
+}

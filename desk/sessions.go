@@ -1,0 +1,370 @@
+package desk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"signalbox/session"
+	"signalbox/store"
+)
+
+// NewSession is what an owner asks for.
+type NewSession struct {
+	Engine      session.Engine
+	Runtime     session.Runtime
+	Dir         string
+	Title       string
+	Runner      string
+	Trust       session.Trust
+	Instruction string
+	Key         string // of the first instruction
+	Author      session.Author
+	Override    bool
+	Command     []string
+	Reads       session.Engine
+}
+
+// WorkdirError is a folder that is not fit to start in.
+type WorkdirError struct{ Report session.WorkdirReport }
+
+func (e *WorkdirError) Error() string {
+	if e.Report.Detail != "" {
+		return e.Report.Detail
+	}
+	return e.Report.Verdict.Sentence()
+}
+
+// Unwrap gives the kind.
+func (e *WorkdirError) Unwrap() error { return session.ErrWorkdir }
+
+// workdirWait bounds the look at a folder; after it the verdict is unverified.
+const workdirWait = 5 * time.Second
+
+// Create makes a session, after a look at its folder on its machine, and queues
+// the first instruction. An override adds no flag to the engine.
+func (d *Desk) Create(ctx context.Context, n NewSession) (session.Session, error) {
+	s := session.Session{
+		ID: session.ID(session.NewID("s")), Title: session.Line(n.Title, 200), Engine: n.Engine, Runtime: n.Runtime,
+		Dir: n.Dir, Runner: n.Runner, Trust: n.Trust, Command: n.Command, Reads: n.Reads, CreatedAt: d.Now(),
+	}
+	if err := checkNew(s, n.Instruction); err != nil {
+		return session.Session{}, err
+	}
+	if s.Runtime != session.External {
+		if err := d.place(ctx, &s); err != nil {
+			return session.Session{}, err
+		}
+		report := d.Workdir(ctx, s.Runner, s.Dir)
+		if report.Verdict.Refuses() && !(n.Override && report.Verdict.Overridable()) {
+			return session.Session{}, &WorkdirError{report}
+		}
+		s.Workdir, s.Override = report.Verdict, n.Override && report.Verdict.Refuses()
+		if report.Path != "" {
+			s.Dir = report.Path
+		}
+	}
+	if s.Title == "" {
+		s.Title = title(s, n.Instruction)
+	}
+	if err := d.store.CreateSession(ctx, s); err != nil {
+		return session.Session{}, err
+	}
+	d.log.Info("session created", "session", s.ID, "engine", s.Engine, "runner", s.Runner)
+	d.feed.Changed(s.ID)
+	if n.Instruction != "" {
+		if _, err := d.Say(ctx, s.ID, Instruction{Text: n.Instruction, Key: n.Key, Author: n.Author}); err != nil {
+			return s, err
+		}
+	}
+	if l := d.link(s.Runner); l != nil && s.Runtime != session.External {
+		d.work.Go(func() {
+			if err := d.openOne(l, store.Record{Session: s}); err != nil {
+				d.logEnd(l, "open a session", err)
+			}
+			d.Drive(s.ID)
+		})
+	}
+	return s, nil
+}
+
+// checkNew refuses what can be refused without asking a runner.
+func checkNew(s session.Session, instruction string) error {
+	invalid := func(format string, args ...any) error {
+		return session.Problemf(session.ErrInvalid, format, args...)
+	}
+	switch {
+	case s.Engine == "":
+		return invalid("Say which engine: one of %s.", engineNames())
+	case !s.Engine.Known():
+		return invalid("There is no engine called %q. Use one of %s.", session.Line(string(s.Engine), 40), engineNames())
+	case s.Runtime != "" && !s.Runtime.Known():
+		return invalid("There is no runtime called %q. Use tmux, child-process, stream-json, app-server or external.", session.Line(string(s.Runtime), 40))
+	case s.Trust != "" && !s.Trust.Known():
+		return invalid("There is no trust level called %q. Use read, edit, full or ask.", session.Line(string(s.Trust), 40))
+	case s.Reads != "" && !s.Reads.Known():
+		return invalid("reads names no engine: %q. Use one of %s.", session.Line(string(s.Reads), 40), engineNames())
+	case strings.ContainsRune(s.Dir, 0):
+		return invalid("The folder's path holds a NUL character.")
+	case len(s.Dir) > 4096:
+		return invalid("The folder's path is longer than 4096 bytes.")
+	}
+	if s.Runtime == session.External {
+		if instruction != "" {
+			return invalid("An external session takes no instruction: its screens are pushed from elsewhere.")
+		}
+		return nil
+	}
+	switch {
+	case s.Dir == "":
+		return invalid("Say which folder the engine should work in.")
+	case s.Engine == session.Custom && (len(s.Command) == 0 || s.Command[0] == ""):
+		return invalid("A custom engine needs a command: the program and its arguments, as a list.")
+	case s.Engine != session.Custom && len(s.Command) > 0:
+		return invalid("Only the engine %q takes a command.", session.Custom)
+	}
+	if instruction != "" {
+		return checkText(instruction)
+	}
+	return nil
+}
+
+func engineNames() string {
+	names := make([]string, len(session.Engines))
+	for i, e := range session.Engines {
+		names[i] = string(e)
+	}
+	return strings.Join(names, ", ")
+}
+
+// place chooses the runner, the runtime and the trust level where the owner did
+// not, and refuses what the runner cannot honour.
+func (d *Desk) place(ctx context.Context, s *session.Session) error {
+	runner, err := d.chooseRunner(ctx, s.Runner)
+	if err != nil {
+		return err
+	}
+	s.Runner = runner.Name
+	i := slices.IndexFunc(runner.Engines, func(e session.EngineFound) bool { return e.Engine == s.Engine })
+	if i < 0 {
+		return session.Problemf(session.ErrInvalid, "Runner %q has no preset for %s yet. Use the engine \"custom\" with its command.", runner.Name, s.Engine)
+	}
+	found := runner.Engines[i]
+	if s.Runtime == "" && len(found.Runtimes) > 0 {
+		s.Runtime = found.Runtimes[0]
+	}
+	if !slices.Contains(found.Runtimes, s.Runtime) {
+		return session.Problemf(session.ErrInvalid, "Runner %q cannot hold %s by %s. It offers: %s.", runner.Name, s.Engine, s.Runtime, join(found.Runtimes))
+	}
+	if s.Trust == "" && len(found.Trusts) > 0 {
+		s.Trust = found.Trusts[0]
+		if slices.Contains(found.Trusts, session.TrustEdit) {
+			s.Trust = session.TrustEdit
+		}
+	}
+	if len(found.Trusts) > 0 && !slices.Contains(found.Trusts, s.Trust) {
+		return session.Problemf(session.ErrInvalid, "%s cannot honour the trust level %q here. It offers: %s.", s.Engine, s.Trust, join(found.Trusts))
+	}
+	return nil
+}
+
+func join[T ~string](items []T) string {
+	out := make([]string, len(items))
+	for i, it := range items {
+		out[i] = string(it)
+	}
+	return strings.Join(out, ", ")
+}
+
+// LocalRunner is the name of the runner that is built into the console.
+const LocalRunner = "local"
+
+// chooseRunner finds the runner by name, or the one that is meant when no name
+// is given: the built-in one, else the only one.
+func (d *Desk) chooseRunner(ctx context.Context, name string) (store.Runner, error) {
+	if name != "" {
+		r, err := d.store.Runner(ctx, name)
+		if errors.Is(err, session.ErrNotFound) {
+			return r, session.Problemf(session.ErrInvalid, "There is no runner called %q. GET /runners lists them.", session.Line(name, 60))
+		}
+		return r, err
+	}
+	all, err := d.store.Runners(ctx)
+	if err != nil {
+		return store.Runner{}, err
+	}
+	if d.Connected(LocalRunner) || len(all) == 1 {
+		for _, r := range all {
+			if len(all) == 1 || r.Name == LocalRunner {
+				return r, nil
+			}
+		}
+	}
+	var connected []store.Runner
+	for _, r := range all {
+		if d.Connected(r.Name) {
+			connected = append(connected, r)
+		}
+	}
+	switch {
+	case len(connected) == 1:
+		return connected[0], nil
+	case len(all) == 0:
+		return store.Runner{}, session.Problemf(session.ErrOffline, "No runner has connected yet. Start one with: console runner --server URL --token TOKEN")
+	}
+	return store.Runner{}, session.Problemf(session.ErrInvalid, "Say which runner: there are %d.", len(all))
+}
+
+// Workdir looks at a folder on a runner's machine. What cannot be looked at is
+// unverified, which condemns nothing.
+func (d *Desk) Workdir(ctx context.Context, runner, dir string) session.WorkdirReport {
+	unverified := session.WorkdirReport{Verdict: session.WorkdirUnverified, Path: dir}
+	l := d.link(runner)
+	if l == nil {
+		unverified.Detail = fmt.Sprintf("Runner %q is not connected, so the folder could not be checked.", runner)
+		return unverified
+	}
+	res, err := d.doWithin(l, session.Command{Do: session.DoWorkdir, Dir: dir}, workdirWait)
+	if err != nil || !res.OK || res.Workdir == nil {
+		unverified.Detail = fmt.Sprintf("Runner %q gave no answer, so the folder could not be checked.", runner)
+		return unverified
+	}
+	return *res.Workdir
+}
+
+// CheckWorkdir is Workdir for a runner that may be left to choose.
+func (d *Desk) CheckWorkdir(ctx context.Context, runner, dir string) (session.WorkdirReport, error) {
+	if dir == "" {
+		return session.WorkdirReport{}, session.Problemf(session.ErrInvalid, "Say which folder to check.")
+	}
+	r, err := d.chooseRunner(ctx, runner)
+	if err != nil {
+		return session.WorkdirReport{}, err
+	}
+	return d.Workdir(ctx, r.Name, dir), nil
+}
+
+// title names a session whose owner gave no name.
+func title(s session.Session, instruction string) string {
+	if first, _, _ := strings.Cut(strings.TrimSpace(instruction), "\n"); first != "" {
+		return session.Line(first, 60)
+	}
+	if base := path.Base(strings.ReplaceAll(s.Dir, `\`, "/")); s.Dir != "" && base != "/" && base != "." {
+		return session.Line(base, 60)
+	}
+	return string(s.Engine) + " session"
+}
+
+// Interrupt ends the running turn, and only that.
+func (d *Desk) Interrupt(ctx context.Context, id session.ID) error {
+	return d.command(ctx, id, session.DoInterrupt)
+}
+
+// Stop ends the session's engine; the session stays readable. A runner that is
+// away is told when it comes back.
+func (d *Desk) Stop(ctx context.Context, id session.ID) error {
+	s, err := d.held(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := d.store.SetStopped(ctx, id, d.Now()); err != nil {
+		return err
+	}
+	d.feed.Changed(id)
+	if d.link(s.Runner) == nil {
+		return nil
+	}
+	return d.command(ctx, id, session.DoStop)
+}
+
+// Restart starts the engine again in the same session.
+func (d *Desk) Restart(ctx context.Context, id session.ID) error {
+	s, err := d.held(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := d.store.SetStopped(ctx, id, time.Time{}); err != nil {
+		return err
+	}
+	d.feed.Changed(id)
+	if d.link(s.Runner) == nil {
+		return nil
+	}
+	if err := d.command(ctx, id, session.DoRestart); err != nil {
+		return err
+	}
+	d.Drive(id)
+	return nil
+}
+
+// Answer answers a prompt, if that prompt is still what the engine shows.
+func (d *Desk) Answer(ctx context.Context, id session.ID, promptID, option, text string) error {
+	f, err := d.Session(ctx, id)
+	if err != nil {
+		return err
+	}
+	if p := f.Prompt(); p == nil || p.ID != promptID {
+		return session.Problemf(session.ErrStalePrompt, "The engine no longer shows that prompt. Look at what it shows now.")
+	}
+	return notYet
+}
+
+// Keys sends raw keys to an engine in a terminal.
+func (d *Desk) Keys(ctx context.Context, id session.ID, keys []string, promptID string) error {
+	f, err := d.Session(ctx, id)
+	if err != nil {
+		return err
+	}
+	if p := f.Prompt(); p != nil && p.ID != promptID {
+		return session.Problemf(session.ErrBlocked, "The engine waits for an answer. Answer its prompt, or name it with promptId.")
+	}
+	return notYet
+}
+
+// held returns a session that a runner holds.
+func (d *Desk) held(ctx context.Context, id session.ID) (session.Session, error) {
+	s, err := d.spec(ctx, id)
+	if err == nil && s.Runtime == session.External {
+		err = session.Problemf(session.ErrConflict, "This session is only watched, so it cannot be stopped or started from here.")
+	}
+	return s, err
+}
+
+func (d *Desk) command(ctx context.Context, id session.ID, do session.Do) error {
+	s, err := d.held(ctx, id)
+	if err != nil {
+		return err
+	}
+	l := d.link(s.Runner)
+	if l == nil {
+		return offline(s.Runner)
+	}
+	spec := session.SpecOf(s)
+	res, err := d.do(l, session.Command{Do: do, Session: id, Spec: &spec})
+	if err != nil {
+		return asProblem(err, s.Runner)
+	}
+	if !res.OK {
+		return session.Problemf(kindOf(res.Code), "%s", res.Message)
+	}
+	return nil
+}
+
+// kindOf is the kind of a runner's error code.
+func kindOf(code string) error {
+	switch code {
+	case "invalid":
+		return session.ErrInvalid
+	case "not_found":
+		return session.ErrNotFound
+	case "blocked":
+		return session.ErrBlocked
+	case "workdir":
+		return session.ErrWorkdir
+	}
+	return session.ErrConflict
+}

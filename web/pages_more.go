@@ -1,0 +1,311 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/gorilla/websocket"
+	"github.com/labstack/echo/v4"
+
+	"signalbox/session"
+	"signalbox/store"
+	"signalbox/views"
+	"signalbox/web/pane"
+)
+
+func (s *Server) loginPage(c echo.Context) error {
+	code := c.QueryParam("code")
+	if code != "" {
+		return s.useCode(c, code)
+	}
+	if _, err := s.identify(c.Request()); err == nil {
+		return back(c, "/")
+	}
+	return s.render(c, http.StatusOK, views.SignIn(views.Login{Page: s.page(c, "Sign in", "")}))
+}
+
+// login takes a code or the owner's token from the form.
+func (s *Server) login(c echo.Context) error {
+	code := strings.TrimSpace(c.FormValue("code"))
+	if s.logins.tooMany(s.desk.Now()) {
+		return s.notSignedIn(c, http.StatusTooManyRequests, "Too many wrong codes in a minute. Wait a minute, then try again.")
+	}
+	if s.isOwnerToken(code) {
+		if err := s.signIn(c); err != nil {
+			return err
+		}
+		return back(c, "/")
+	}
+	return s.useCode(c, code)
+}
+
+// useCode signs in by a one-time code. A link that is opened again in a browser
+// that is signed in leads on.
+func (s *Server) useCode(c echo.Context, code string) error {
+	now := s.desk.Now()
+	if s.logins.tooMany(now) {
+		return s.notSignedIn(c, http.StatusTooManyRequests, "Too many wrong codes in a minute. Wait a minute, then try again.")
+	}
+	err := s.store.UseLogin(c.Request().Context(), code, now)
+	if err == nil {
+		if err := s.signIn(c); err != nil {
+			return err
+		}
+		return back(c, "/")
+	}
+	f := faultOf(err)
+	if f.code == "internal" {
+		return err
+	}
+	if _, err := s.identify(c.Request()); err == nil {
+		return back(c, "/")
+	}
+	s.logins.add(now)
+	return s.notSignedIn(c, http.StatusForbidden, f.words)
+}
+
+func (s *Server) notSignedIn(c echo.Context, status int, words string) error {
+	return s.render(c, status, views.SignIn(views.Login{
+		Page:  s.page(c, "Sign in", ""),
+		Error: &views.Problem{Title: "You are not signed in.", Words: words},
+	}))
+}
+
+func (s *Server) logout(c echo.Context) error {
+	if c.FormValue("everywhere") == "1" {
+		if err := s.store.RevokeBrowsers(c.Request().Context()); err != nil {
+			return err
+		}
+	} else if id := who(c).browser; id != "" {
+		if err := s.store.RevokeBrowser(c.Request().Context(), id); err != nil {
+			return err
+		}
+	}
+	s.forgetCookie(c)
+	return back(c, "/login")
+}
+
+// signedOut closes a page's socket so that the page goes to sign in.
+func signedOut(c echo.Context) error {
+	ws, err := upgrader.Upgrade(c.Response(), c.Request(), nil)
+	if err != nil {
+		return nil // Upgrade has answered
+	}
+	defer ws.Close()
+	return ws.WriteMessage(websocket.CloseMessage, websocket.FormatCloseMessage(closeSignIn, "signed out"))
+}
+
+func (s *Server) runnersPage(c echo.Context) error {
+	v, err := s.runnersView(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	live := v.Page.Live
+	v.Page = s.page(c, "Runners", "runners")
+	v.Page.Live = live
+	return s.render(c, http.StatusOK, views.Machines(v))
+}
+
+func (s *Server) runnersLive(c echo.Context) error {
+	return s.orSignedOut(c, func() error {
+		return s.live(c, runnersOnly, 0, func(ctx context.Context) ([]templ.Component, error) {
+			v, err := s.runnersView(ctx)
+			return []templ.Component{views.RunnerRows(v)}, err
+		})
+	})
+}
+
+// runnersOnly is a session that does not exist: its watchers wake when a runner
+// comes or goes, which wakes everybody, and at nothing else.
+const runnersOnly session.ID = "runners"
+
+func (s *Server) runnersView(ctx context.Context) (views.Runners, error) {
+	v := views.Runners{}
+	v.Page.Live = "/runners/live"
+	runners, err := s.store.Runners(ctx)
+	if err != nil {
+		return v, err
+	}
+	connected := 0
+	for _, r := range runners {
+		row := s.runnerRow(r)
+		if row.Connected {
+			connected++
+		}
+		v.Rows = append(v.Rows, row)
+	}
+	v.Sentence = machines(len(runners), connected)
+	v.Connect = views.Connect{
+		Words:   "A runner holds the engines of one machine. To connect another machine, make a token for it here, then run this there:",
+		Command: "console runner --server " + s.address() + " --token TOKEN --name NAME",
+		Token:   "console token create --kind runner --name NAME",
+	}
+	return v, nil
+}
+
+func machines(all, connected int) string {
+	switch {
+	case all == 0:
+		return "No machine has connected yet."
+	case all == 1 && connected == 1:
+		return "One machine, connected."
+	case all == 1:
+		return "One machine, not connected."
+	}
+	return fmt.Sprintf("%d machines, %d connected.", all, connected)
+}
+
+func (s *Server) address() string {
+	if len(s.cfg.PublicURLs) > 0 {
+		return s.cfg.PublicURLs[0]
+	}
+	return "http://" + s.cfg.Listen
+}
+
+func (s *Server) runnerRow(r store.Runner) views.Runner {
+	row := views.Runner{ID: r.Name, Name: r.Name, Connected: s.desk.Connected(r.Name), Words: "Connected"}
+	if !row.Connected {
+		row.Words = "Last seen " + clock(r.LastSeen, s.desk.Now())
+	}
+	row.Facts = session.Line(r.OS+" · signalbox "+r.Build, 120)
+	for _, e := range r.Engines {
+		if e.Engine == session.Custom {
+			continue
+		}
+		v := views.Engine{Name: engineName(e.Engine), Version: session.Line(e.Version, 40), Found: e.Found}
+		if !e.Found {
+			v.Version = "not found on this machine"
+		} else {
+			words := make([]string, len(e.Trusts))
+			for i, t := range e.Trusts {
+				words[i], _, _ = strings.Cut(trusts[t], ":")
+			}
+			v.Trusts = strings.Join(words, ", ")
+			if !e.Resumes {
+				v.Note = "Each turn starts afresh."
+			}
+		}
+		row.Engines = append(row.Engines, v)
+	}
+	return row
+}
+
+// historyPage shows the stored snapshots of a session, newest first, and one of them.
+func (s *Server) historyPage(c echo.Context) error {
+	ctx, id, now := c.Request().Context(), sessionID(c), s.desk.Now()
+	rec, err := s.store.Record(ctx, id)
+	if err != nil {
+		return err
+	}
+	moments, next, err := s.store.History(ctx, id, c.QueryParam("before"), 50)
+	if err != nil {
+		return err
+	}
+	v := views.History{
+		Page: s.page(c, rec.Session.Title+" · history", "sessions"), ID: string(id), Title: rec.Session.Title, Where: where(rec.Session),
+	}
+	base := "/sessions/" + string(id) + "/history"
+	if len(moments) == 0 {
+		v.Sentence = "Nothing has been seen of this session yet."
+		return s.render(c, http.StatusOK, views.Past(v))
+	}
+	chosen, err := s.chosenMoment(c, moments)
+	if err != nil {
+		return err
+	}
+	href := func(m store.Moment) string {
+		p := url.Values{"moment": {strconv.FormatInt(m.ID, 10)}}
+		if b := c.QueryParam("before"); b != "" {
+			p.Set("before", b)
+		}
+		return base + "?" + p.Encode()
+	}
+	for i, m := range moments {
+		older := store.Moment{}
+		if i+1 < len(moments) {
+			older = moments[i+1]
+		}
+		item := momentView(m, older, now)
+		item.Href, item.Current = href(m), m.ID == chosen.ID
+		v.Items = append(v.Items, item)
+		if item.Current {
+			v.ShownAs = item
+			at := len(moments) - i
+			v.Scrubber = views.Scrubber{At: at, Count: len(moments), Words: fmt.Sprintf("%d of %d · %s", at, len(moments), clock(m.Snapshot.At, now))}
+			if i+1 < len(moments) {
+				v.Scrubber.Prev = href(moments[i+1])
+			}
+			if i > 0 {
+				v.Scrubber.Next = href(moments[i-1])
+			}
+		}
+	}
+	format := chosen.Snapshot.Format
+	v.Shown = views.Pane{HTML: pane.HTML(chosen.Snapshot.Pane, format == session.ANSI || format == session.Raw), Seq: chosen.Snapshot.Seq}
+	v.Sentence = fmt.Sprintf("%d snapshots on this page, the oldest from %s.", len(moments), clock(moments[len(moments)-1].Snapshot.At, now))
+	if next != "" {
+		v.Older = base + "?" + url.Values{"before": {next}}.Encode()
+	}
+	return s.render(c, http.StatusOK, views.Past(v))
+}
+
+// chosenMoment is the one that the page asks for, by id or by place, else the newest.
+func (s *Server) chosenMoment(c echo.Context, moments []store.Moment) (store.Moment, error) {
+	if at, err := strconv.Atoi(c.QueryParam("at")); err == nil {
+		return moments[len(moments)-min(max(at, 1), len(moments))], nil
+	}
+	id, err := strconv.ParseInt(c.QueryParam("moment"), 10, 64)
+	if err != nil {
+		return moments[0], nil
+	}
+	for _, m := range moments {
+		if m.ID == id {
+			return m, nil
+		}
+	}
+	return s.store.Moment(c.Request().Context(), sessionID(c), id)
+}
+
+// statusWords are a snapshot's status in words, with the mark of a headline.
+var statusWords = map[session.Status]views.State{
+	session.StatusIdle:       {Headline: "ready", Words: "Ready"},
+	session.StatusCompleted:  {Headline: "done", Words: "Free after a turn"},
+	session.StatusProcessing: {Headline: "working", Words: "Working"},
+	session.StatusWaiting:    {Headline: "needs-you", Words: "Waiting for an answer"},
+	session.StatusError:      {Headline: "failed", Words: "Error"},
+	session.StatusUnknown:    {Headline: "unknown", Words: "Unknown"},
+}
+
+func momentView(m, older store.Moment, now time.Time) views.Moment {
+	v := views.Moment{At: moment(m.Snapshot.At, now), State: statusWords[m.Reading.Status]}
+	if v.State.Words == "" {
+		v.State = statusWords[session.StatusUnknown]
+	}
+	if t := m.Snapshot.LastTurn; t != nil && t.Verdict == session.VerdictFailed && m.Reading.Status != session.StatusProcessing {
+		v.State = views.State{Headline: "failed", Words: "Last turn failed"}
+	}
+	v.Line = firstChange(m, older)
+	return v
+}
+
+// firstChange is the first line that m shows and older did not.
+func firstChange(m, older store.Moment) string {
+	before := map[string]bool{}
+	for line := range strings.Lines(older.Snapshot.Pane) {
+		before[line] = true
+	}
+	for line := range strings.Lines(m.Snapshot.Pane) {
+		if !before[line] {
+			if words := session.Line(pane.Text(line, m.Snapshot.Format != session.Plain && m.Snapshot.Format != ""), 120); words != "" {
+				return words
+			}
+		}
+	}
+	return ""
+}

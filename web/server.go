@@ -1,0 +1,168 @@
+// Package web is everything that speaks HTTP: pages, forms, the browser's
+// socket, the runners' socket and the JSON API. It is the only package that
+// knows Echo. Handlers parse, call the desk, choose words, render.
+package web
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"signalbox/desk"
+	"signalbox/session"
+	"signalbox/static"
+	"signalbox/store"
+	"signalbox/views"
+)
+
+// Config is what a server is made of.
+type Config struct {
+	Desk       *desk.Desk
+	OwnerToken string   // the owner's token, as given or kept beside the database
+	Listen     string   // the address it listens on, host:port
+	PublicURLs []string // names it is reached by, beside the listening address
+	Build      string   // the program's version
+	Log        *slog.Logger
+}
+
+// Server answers every request.
+type Server struct {
+	desk    *desk.Desk
+	store   *store.Store
+	cfg     Config
+	hosts   hosts
+	log     *slog.Logger
+	metrics *metrics
+	assets  views.Assets
+
+	base   context.Context // ends the sockets, which http.Server.Shutdown leaves alone
+	cancel context.CancelFunc
+	echo   *echo.Echo
+	logins *failures
+}
+
+// New returns a server. Close it after http.Server.Shutdown.
+func New(cfg Config) *Server {
+	s := &Server{
+		desk: cfg.Desk, store: cfg.Desk.Store(), cfg: cfg, log: cfg.Log,
+		hosts: knownHosts(cfg.Listen, cfg.PublicURLs), logins: &failures{},
+		assets: views.Assets{
+			CSS: static.Asset("app.css"), Live: static.Asset("live.js"),
+			Morph: static.Asset("idiomorph.js"), Icon: static.Asset("icon.svg"),
+		},
+	}
+	s.base, s.cancel = context.WithCancel(context.Background())
+	s.metrics = newMetrics(s)
+	s.echo = s.routes()
+	return s
+}
+
+// Close ends every socket.
+func (s *Server) Close() { s.cancel() }
+
+// Handler answers requests: foreign hosts and origins are turned away before
+// any routing.
+func (s *Server) Handler() http.Handler {
+	return s.guard(s.echo)
+}
+
+// Registry holds the server's metrics.
+func (s *Server) Registry() *prometheus.Registry { return s.metrics.registry }
+
+func (s *Server) routes() *echo.Echo {
+	e := echo.New()
+	e.HideBanner, e.HidePort = true, true
+	e.HTTPErrorHandler = s.showError
+	e.Use(s.recoverPanics, s.metrics.count)
+
+	e.GET("/healthz", s.healthz)
+	e.GET("/readyz", s.readyz)
+	e.GET("/static/*", echo.WrapHandler(static.Handler()))
+	e.HEAD("/static/*", echo.WrapHandler(static.Handler()))
+	e.GET("/login", s.loginPage)
+	e.POST("/login", s.login)
+
+	// Sockets answer a browser that is not signed in by themselves.
+	e.GET("/live", s.sessionsLive)
+	e.GET("/sessions/:id/live", s.codingLive)
+	e.GET("/runners/live", s.runnersLive)
+
+	owner := e.Group("", s.owner)
+	owner.GET("/metrics", s.serveMetrics)
+	owner.POST("/logout", s.logout)
+	owner.GET("/", s.sessionsPage)
+	owner.GET("/sessions/new", s.newPage)
+	owner.POST("/sessions/new", s.newPage) // "Check folder" keeps what was typed
+	owner.POST("/sessions", s.create)
+	owner.GET("/sessions/:id", s.codingTab)
+	owner.GET("/sessions/:id/history", s.historyPage)
+	owner.POST("/sessions/:id/messages", s.say)
+	owner.POST("/sessions/:id/messages/:message/edit", s.editMessage)
+	owner.POST("/sessions/:id/messages/:message/withdraw", s.withdrawMessage)
+	owner.POST("/sessions/:id/answer", s.answer)
+	owner.POST("/sessions/:id/interrupt", s.control((*desk.Desk).Interrupt))
+	owner.POST("/sessions/:id/stop", s.control((*desk.Desk).Stop))
+	owner.POST("/sessions/:id/restart", s.control((*desk.Desk).Restart))
+	owner.GET("/runners", s.runnersPage)
+	owner.GET("/settings", s.settingsPage)
+	owner.POST("/settings/tokens", s.createToken)
+	owner.POST("/settings/tokens/revoke", s.revokeToken)
+	owner.POST("/settings/browsers/revoke", s.revokeBrowser)
+
+	s.apiRoutes(e)
+	return e
+}
+
+func (s *Server) apiRoutes(e *echo.Echo) {
+	api := e.Group("/api/v1")
+	api.GET("/runner", s.runnerSocket, s.runnerToken)
+	api.POST("/sessions/:id/snapshots", s.apiPush, s.pusher)
+
+	own := api.Group("", s.owner)
+	own.POST("/sessions", s.apiCreate)
+	own.GET("/sessions", s.apiSessions)
+	own.GET("/sessions/:id", s.apiSession)
+	own.GET("/sessions/:id/capture", s.apiCapture)
+	own.GET("/sessions/:id/snapshots", s.apiHistory)
+	own.GET("/sessions/:id/messages", s.apiMessages)
+	own.POST("/sessions/:id/messages", s.apiSay)
+	own.PATCH("/messages/:message", s.apiEdit)
+	own.DELETE("/messages/:message", s.apiWithdraw)
+	own.GET("/messages/:message", s.apiMessage)
+	own.PATCH("/sessions/:id/messages/:message", s.apiEdit)
+	own.DELETE("/sessions/:id/messages/:message", s.apiWithdraw)
+	own.POST("/sessions/:id/answer", s.apiAnswer)
+	own.POST("/sessions/:id/keys", s.apiKeys)
+	own.POST("/sessions/:id/interrupt", s.apiControl((*desk.Desk).Interrupt))
+	own.POST("/sessions/:id/stop", s.apiControl((*desk.Desk).Stop))
+	own.POST("/sessions/:id/restart", s.apiControl((*desk.Desk).Restart))
+	own.GET("/workdir", s.apiWorkdir)
+	own.GET("/runners", s.apiRunners)
+	e.RouteNotFound("/api/*", func(echo.Context) error {
+		return session.Problemf(session.ErrNotFound, "There is nothing at this address. docs/api.md lists the API.")
+	})
+}
+
+// healthz says that the process answers.
+func (s *Server) healthz(c echo.Context) error { return c.String(http.StatusOK, "ok\n") }
+
+// readyz says that the database answers too.
+func (s *Server) readyz(c echo.Context) error {
+	ctx, cancel := context.WithTimeout(c.Request().Context(), 2*time.Second)
+	defer cancel()
+	if err := s.store.Ping(ctx); err != nil {
+		s.log.Error("database does not answer", "err", err)
+		return c.String(http.StatusServiceUnavailable, "the database does not answer\n")
+	}
+	return c.String(http.StatusOK, "ready\n")
+}
+
+// isAPI reports whether the answer should be JSON.
+func isAPI(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/api/") }
+
+func sessionID(c echo.Context) session.ID { return session.ID(c.Param("id")) }

@@ -1,0 +1,379 @@
+package web
+
+import (
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"signalbox/session"
+	"signalbox/views"
+)
+
+// names are the engines as people call them.
+var names = map[session.Engine]string{
+	session.Codex: "Codex", session.Claude: "Claude Code", session.Gemini: "Gemini CLI", session.OpenCode: "opencode",
+	session.Copilot: "Copilot CLI", session.Qwen: "Qwen Code", session.Antigravity: "Antigravity", session.Kiro: "Kiro",
+	session.CursorAgent: "Cursor", session.Kimi: "Kimi", session.Grok: "Grok", session.Amp: "Amp", session.Crush: "Crush",
+	session.Cline: "Cline", session.Generic: "Another engine", session.Custom: "Custom command",
+}
+
+func engineName(e session.Engine) string {
+	if n := names[e]; n != "" {
+		return n
+	}
+	return string(e)
+}
+
+// trusts says what a trust level lets an engine do.
+var trusts = map[session.Trust]string{
+	session.TrustRead: "Read: look, change nothing",
+	session.TrustEdit: "Edit: change this folder",
+	session.TrustFull: "Full: anything, without asking",
+	session.TrustAsk:  "Ask: anything, but you are asked first",
+}
+
+var may = map[session.Trust]string{
+	session.TrustRead: "may read", session.TrustEdit: "may edit this folder",
+	session.TrustFull: "may do anything", session.TrustAsk: "asks first",
+}
+
+// clock is a moment within a sentence: the time, with the day if it is another.
+func clock(at, now time.Time) string {
+	at, now = at.Local(), now.Local()
+	if at.IsZero() {
+		return "an unknown time"
+	}
+	if y, m, d := at.Date(); (time.Date(y, m, d, 0, 0, 0, 0, time.Local)) == dayOf(now) {
+		return at.Format("15:04")
+	}
+	if now.Sub(at) < 300*24*time.Hour {
+		return at.Format("15:04 on 2 January")
+	}
+	return at.Format("15:04 on 2 January 2006")
+}
+
+func dayOf(t time.Time) time.Time {
+	y, m, d := t.Date()
+	return time.Date(y, m, d, 0, 0, 0, 0, time.Local)
+}
+
+// age is a moment as an age, for lists.
+func age(at, now time.Time) views.Time {
+	if at.IsZero() {
+		return views.Time{}
+	}
+	return views.Time{ISO: at.UTC().Format(time.RFC3339), Words: views.Age(now.Sub(at)), Full: at.Local().Format("2 January 2006, 15:04:05"), Age: true}
+}
+
+// moment is a moment by the clock.
+func moment(at, now time.Time) views.Time {
+	if at.IsZero() {
+		return views.Time{}
+	}
+	return views.Time{ISO: at.UTC().Format(time.RFC3339), Words: clock(at, now), Full: at.Local().Format("2 January 2006, 15:04:05")}
+}
+
+// bannerOf is the one banner of every view.
+func bannerOf(f session.Facts) (session.Banner, bool) {
+	return session.BannerFor(f.State.LastTurn, f.State.Failures, f.Running())
+}
+
+// stateOf is a session's headline with its words, for lists.
+func stateOf(f session.Facts, now time.Time) views.State {
+	h := session.HeadlineOf(f)
+	return views.State{Headline: string(h), Words: headlineWords(f, h, now)}
+}
+
+func headlineWords(f session.Facts, h session.Headline, now time.Time) string {
+	switch h {
+	case session.Offline:
+		if f.State.Taken.IsZero() {
+			return "Offline"
+		}
+		return "Offline · seen " + clock(f.State.Taken, now)
+	case session.EndedHeadline:
+		return "Ended"
+	case session.NeedsYou:
+		return "Needs you"
+	case session.Working:
+		if f.Running() && now.Sub(f.State.Since) >= time.Minute {
+			return "Working · " + views.Age(now.Sub(f.State.Since))
+		}
+		return "Working"
+	case session.FailedHeadline:
+		return "Failed"
+	case session.Done:
+		return "Done"
+	case session.ReadyHeadline:
+		return "Ready"
+	}
+	return "Unknown"
+}
+
+// headerLine is the state of one session in words, liveness and outcome apart:
+// "Ready · last turn failed".
+func headerLine(f session.Facts, now time.Time) string {
+	h := session.HeadlineOf(f)
+	last := f.State.LastTurn
+	switch {
+	case h == session.FailedHeadline && gone(f):
+		return "Not running"
+	case h == session.FailedHeadline && f.Newest != nil && f.Newest.State == session.NotSent:
+		return ready(f) + "the last message was not sent"
+	case h == session.FailedHeadline:
+		return ready(f) + "last turn failed"
+	case h == session.Working && last != nil && last.Verdict == session.VerdictFailed:
+		return headlineWords(f, h, now) + " · previous turn failed"
+	case h == session.ReadyHeadline && last != nil && last.Verdict == session.VerdictKilled:
+		return "Ready · last turn was stopped"
+	case h == session.ReadyHeadline && last != nil:
+		return "Ready · how the last turn ended is not known"
+	case h == session.UnknownHeadline && f.Newest != nil && f.Newest.State == session.InDoubt:
+		return ready(f) + "the last message is in doubt"
+	case h == session.UnknownHeadline && f.State.Taken.IsZero() && f.Session.Runtime == session.External:
+		return "Unknown · nothing has been pushed yet"
+	case h == session.UnknownHeadline && f.State.Taken.IsZero():
+		return "Starting"
+	}
+	return headlineWords(f, h, now)
+}
+
+// ready begins a line for a session that can take a turn, if it is known to.
+func ready(f session.Facts) string {
+	if s := f.Status(); s == session.StatusIdle || s == session.StatusCompleted || s == session.StatusError {
+		return "Ready · "
+	}
+	return "Unknown · "
+}
+
+func gone(f session.Facts) bool {
+	a := alive(f)
+	return a != nil && !*a
+}
+
+// reason is the sentence under the header line: the banner's first, or why the
+// engine is not there.
+func reason(f session.Facts) string {
+	if b, ok := bannerOf(f); ok {
+		return b.Heading
+	}
+	if gone(f) {
+		return f.State.Snapshot.Problem
+	}
+	if n := f.Newest; n != nil && n.State == session.NotSent {
+		return n.Reason
+	}
+	return f.State.Reading.Failure
+}
+
+// rowLine is the one line of a list row that matters.
+func rowLine(f session.Facts) string {
+	if p := f.Prompt(); p != nil && session.HeadlineOf(f) == session.NeedsYou {
+		return session.Line(p.Title, 140)
+	}
+	if r := reason(f); r != "" {
+		return session.Line(r, 140)
+	}
+	return session.Line(f.State.LastLine, 140)
+}
+
+// where says folder, engine and machine.
+func where(s session.Session) string {
+	var parts []string
+	if s.Dir != "" {
+		parts = append(parts, path.Base(strings.ReplaceAll(s.Dir, `\`, "/")))
+	}
+	parts = append(parts, engineName(s.Engine))
+	if s.Runner != "" {
+		parts = append(parts, s.Runner)
+	} else {
+		parts = append(parts, "pushed from elsewhere")
+	}
+	return strings.Join(parts, " · ")
+}
+
+// whereInFull adds what the owner chose for this session.
+func whereInFull(s session.Session) string {
+	w := where(s)
+	if s.Dir != "" {
+		w = strings.Replace(w, path.Base(strings.ReplaceAll(s.Dir, `\`, "/")), s.Dir, 1)
+	}
+	if t := may[s.Trust]; t != "" && s.Engine != session.Custom {
+		w += " · " + t
+	}
+	if s.Override {
+		switch s.Workdir {
+		case session.WorkdirNotGit:
+			w += " · started though it is not a git repository"
+		case session.WorkdirEmpty:
+			w += " · started though it was empty"
+		}
+	}
+	return w
+}
+
+// placeholders says what is so and what the owner can do.
+var placeholders = map[session.Placeholder][2]string{
+	session.PlaceRunnerOffline:  {"The runner is offline.", "Start it on its machine; what the engine prints then appears here."},
+	session.PlaceNotRunning:     {"The engine is not running.", "Start it again to go on in this session."},
+	session.PlaceEngineWorking:  {"The engine is working and has printed nothing yet.", "Wait, or stop this turn."},
+	session.PlaceTurnFailed:     {"The last turn failed and printed nothing.", "Read the reason above, then send it again or change the folder."},
+	session.PlaceTurnKilled:     {"The last turn was stopped before it printed anything.", "Send the next instruction when you are ready."},
+	session.PlaceTurnOK:         {"The last turn finished and printed nothing.", "Send the next instruction, or look at the folder."},
+	session.PlaceMessageWaiting: {"A message was sent or waits, and nothing has come back yet.", "Wait, or look at the message below."},
+	session.PlaceNothingSent:    {"No output yet: nothing has been sent.", "Write an instruction below to begin."},
+}
+
+func placeholderView(f session.Facts) *views.Placeholder {
+	cause, ok := session.PlaceholderFor(f)
+	if !ok {
+		return nil
+	}
+	words := placeholders[cause]
+	v := &views.Placeholder{Cause: string(cause), Words: words[0], Do: words[1]}
+	switch {
+	case f.Session.Runtime == session.External && cause == session.PlaceNothingSent:
+		v.Do = "Push a snapshot to this session; docs/api.md says how."
+	case f.Session.Runtime == session.External && cause == session.PlaceRunnerOffline:
+		v.Words, v.Do = "Nothing has been pushed for five minutes.", "Look at the script that pushes to this session."
+	case f.Session.Runtime == session.External:
+		v.Do = "This session is only watched. Act where it runs."
+	}
+	return v
+}
+
+// notice is what the owner must know of the whole page.
+func notice(f session.Facts, now time.Time) string {
+	switch {
+	case f.Connected:
+		return ""
+	case f.Session.Runtime == session.External:
+		return fmt.Sprintf("Nothing has been pushed since %s. What you see is from then.", clock(f.State.Taken, now))
+	case f.State.Taken.IsZero():
+		return fmt.Sprintf("Runner %s is offline, and nothing has been seen of this session yet.", f.Session.Runner)
+	}
+	return fmt.Sprintf("Runner %s is offline. What you see is from %s.", f.Session.Runner, clock(f.State.Taken, now))
+}
+
+// hint says what Send will do.
+func hint(f session.Facts, resumes bool) string {
+	switch {
+	case !f.Connected:
+		return "Goes out when the runner is back."
+	case !f.Session.StoppedAt.IsZero():
+		return "The session has ended: it will be sent after you start it again."
+	case gone(f):
+		return "The engine is not running: it will be sent once it runs."
+	case f.Prompt() != nil:
+		return "The engine waits for an answer: it will be sent after that."
+	case f.Running() || f.Owed || f.Queued > 0:
+		return "Goes out when the engine is free."
+	case f.CanType() && !resumes && f.State.Ended:
+		return "Goes out at once. This engine does not remember earlier turns."
+	case f.CanType():
+		return "Goes out at once."
+	}
+	return "Goes out when the engine is seen to be free."
+}
+
+// messageWords says what became of a message.
+func messageWords(m session.Message) string {
+	switch m.State {
+	case session.Queued:
+		return "Queued"
+	case session.Sending:
+		return "Sending"
+	case session.Pending:
+		return "Sent, not confirmed yet"
+	case session.Answered:
+		if m.Outcome == session.VerdictFailed {
+			return "Answered, then failed"
+		}
+		return "Answered"
+	case session.Withdrawn:
+		return "Withdrawn"
+	case session.Returned:
+		return "Returned to you"
+	case session.Blocked:
+		return "Sent"
+	case session.InDoubt:
+		return "In doubt"
+	case session.NotSent:
+		return "Not sent"
+	case session.Delivered:
+		switch m.Outcome {
+		case session.VerdictFailed:
+			return "Arrived; its turn failed"
+		case session.VerdictKilled:
+			return "Arrived; its turn was stopped"
+		case session.VerdictUnknown:
+			return "Arrived; how its turn ended is not known"
+		}
+		return "Running"
+	}
+	return "Unknown"
+}
+
+var authors = map[session.Author]string{session.ByScript: "Script", session.ByPilot: "Pilot"}
+
+func messageView(m session.Message, now time.Time) views.Message {
+	v := views.Message{
+		ID: m.ID, State: string(m.State), Words: messageWords(m), Text: m.Text, Author: authors[m.Author],
+		Reason: m.Reason, At: moment(m.CreatedAt, now), CanEdit: m.State == session.Queued,
+	}
+	if m.State == session.Blocked {
+		v.Reason = "" // kept as a diagnostic and shown by no page (contract §6)
+	}
+	if m.State == session.NotSent || m.State == session.Returned {
+		v.Reuse = "/sessions/" + string(m.Session) + "?reuse=" + m.ID
+	}
+	return v
+}
+
+// messageList folds settled messages away, but for the newest.
+func messageList(messages []session.Message, now time.Time) views.MessageList {
+	var l views.MessageList
+	for i, m := range messages {
+		v := messageView(m, now)
+		if m.Settled() && i < len(messages)-1 {
+			l.Earlier = append(l.Earlier, v)
+			continue
+		}
+		l.Now = append(l.Now, v)
+	}
+	return l
+}
+
+// turnList is the turns that began with messages, newest first.
+func turnList(messages []session.Message, now time.Time) []views.Turn {
+	var turns []views.Turn
+	for i := len(messages) - 1; i >= 0; i-- {
+		m := messages[i]
+		if m.Turn == "" {
+			continue
+		}
+		at := m.SettledAt
+		if at.IsZero() {
+			at = m.CreatedAt
+		}
+		turns = append(turns, views.Turn{State: turnState(m), Words: session.Line(m.Text, 80), At: moment(at, now)})
+	}
+	return turns
+}
+
+func turnState(m session.Message) views.State {
+	switch m.Outcome {
+	case session.VerdictOK:
+		return views.State{Headline: string(session.Done), Words: "Done"}
+	case session.VerdictFailed:
+		return views.State{Headline: string(session.FailedHeadline), Words: "Failed"}
+	case session.VerdictKilled:
+		return views.State{Headline: string(session.EndedHeadline), Words: "Stopped"}
+	case "":
+		if m.Owed() {
+			return views.State{Headline: string(session.Working), Words: "Running"}
+		}
+	}
+	return views.State{Headline: string(session.UnknownHeadline), Words: "Unknown"}
+}
