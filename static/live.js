@@ -248,10 +248,10 @@
 
   // Small controls -----------------------------------------------------------
 
-  const wrap = document.querySelector('[data-wrap]');
+  const wrap = document.querySelector('[data-wrap]'); // kept through patches
   function setWrap(off) {
     document.querySelector('pre.pane').classList.toggle('nowrap', off);
-    wrap.textContent = off ? 'Wrap lines' : 'Don’t wrap';
+    wrap.textContent = off ? 'Wrap' : 'No wrap';
   }
   if (wrap && !/[?&]wrap=/.test(location.search) && localStorage.nowrap) setWrap(true);
 
