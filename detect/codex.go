@@ -171,6 +171,9 @@ func (s *screen) codexLive(m *menu) bool {
 // with nothing under it but words indented as a draft and the footer are.
 func (s *screen) codexComposer(last int) {
 	c := &s.lay.composer
+	if frameOnly(s.at(last)) {
+		return // a box ends the screen: a draft has the footer below it
+	}
 	shift := 1 << 20
 	for i := last; i >= 0; i-- {
 		r := &s.rows[i]

@@ -31,8 +31,8 @@ func boxedApproval(s *screen, out *session.Reading) bool {
 		return false
 	}
 	framed, col := margin(s.at(m.lo))
-	head := -1
-	for i := m.lo - 1; i >= 0; i-- {
+	head, i := -1, m.lo-1
+	for ; i >= 0; i-- {
 		f, c := margin(s.at(i))
 		if framed && !s.blank(i) && (!f || c != col) {
 			break // out of the box
@@ -48,16 +48,22 @@ func boxedApproval(s *screen, out *session.Reading) bool {
 			break
 		}
 	}
-	cut := framed && head < 0 && s.boxRunsOff(m.lo, col) // its head is above the screen
+	cut := head < 0 && i < 0 // its head is above the screen
 	if head < 0 && !cut || !s.atMargin(framed, col, max(head, 0), low) {
 		return false
 	}
 	s.unframe()
+	for k := range m.opts[:m.n] { // from the row as drawn to the row without its frame
+		o := &m.opts[k]
+		if cut := strings.Index(s.rows[o.row].text, s.inner[o.row].text); cut > 0 {
+			o.from, o.to = o.from-cut, o.to-cut
+		}
+		o.to = min(o.to, len(s.inner[o.row].text))
+	}
 	a := ask{kind: kindApproval, words: "Command Approval Required", body: part{max(head, -1) + 1, m.lo - 1}, elided: cut}
 	if head >= 0 {
 		a.words, a.title = "", part{head, head}
 	}
-	m.lo = min(m.lo, m.hi)
 	out.Prompt, out.Evidence = s.prompt(a, &m)
 	return true
 }
@@ -95,13 +101,16 @@ func (s *screen) modalChoices() (m menu, low int, ok bool) {
 		at := choiceStart(text)
 		cursor := at.cursor
 		for at.from < len(text) && row.n < 4 {
-			o := option{row: i, end: i, from: at.from, cursor: cursor}
+			o := option{row: i, end: i, from: at.from, to: len(text), cursor: cursor}
 			word := text[at.from:]
 			accept = accept || hasFold(word, "[a] accept", "[a]accept")
 			decline = decline || hasFold(word, "[d] decline", "[d]decline")
+			next := strings.Index(word[1:], "[")
+			if next >= 0 {
+				o.to = o.from + 1 + next
+			}
 			row.opts[row.n] = o
 			row.n++
-			next := strings.Index(word[1:], "[")
 			if next < 0 {
 				break
 			}
@@ -201,16 +210,6 @@ func isTop(text string) bool {
 		return true
 	}
 	return false
-}
-
-// boxRunsOff reports whether the box around row i goes on to the screen's top.
-func (s *screen) boxRunsOff(i, col int) bool {
-	for ; i >= 0; i-- {
-		if f, c := margin(s.at(i)); !f || c != col || isTop(s.at(i)) {
-			return false
-		}
-	}
-	return true
 }
 
 // transcript reports whether row i opens something in the transcript, at the margin.

@@ -10,7 +10,7 @@ type option struct {
 	row, end int // its first and last row
 	num      int // the digit it is chosen by, or 0
 	col      int // where its number stands, or its label without one
-	from     int // where its label begins in the row's text
+	from, to int // where its label stands in the row's text; to is 0 where it ends with the row
 	cursor   bool
 	ticked   bool
 }

@@ -75,7 +75,7 @@ func (s *screen) prompt(a ask, m *menu) (*session.Prompt, []int) {
 		for i := range m.opts[:n] {
 			o := &m.opts[i]
 			labels[i] = put(func(b []byte) []byte { return s.label(b, o) })
-			notes[i] = put(func(b []byte) []byte { return s.note2(b, o) })
+			notes[i] = put(func(b []byte) []byte { return s.describe(b, o) })
 			text := string(buf[labels[i].from:labels[i].to])
 			name, key := nameAndKey(text, o.num, a.letters)
 			names[i] = put(func(b []byte) []byte { return append(b, name...) })
@@ -247,6 +247,9 @@ func (s *screen) limit(i int) int {
 // label appends an option's own words: those before a gap of two columns.
 func (s *screen) label(b []byte, o *option) []byte {
 	text := s.inner[o.row].text[o.from:]
+	if o.to > o.from { // another stands beside it
+		return append(b, strings.TrimRight(ruledEnd(text[:o.to-o.from]), " ")...)
+	}
 	head, column := beforeGap(text)
 	b = append(b, head...)
 	edge := 0
@@ -275,9 +278,9 @@ func (s *screen) label(b []byte, o *option) []byte {
 	return b
 }
 
-// note2 appends the description under an option, where it has rows of its own.
-func (s *screen) note2(b []byte, o *option) []byte {
-	if _, column := beforeGap(s.inner[o.row].text[o.from:]); column > 0 {
+// describe appends the description under an option, where it has rows of its own.
+func (s *screen) describe(b []byte, o *option) []byte {
+	if _, column := beforeGap(s.inner[o.row].text[o.from:]); column > 0 || o.to > 0 {
 		return b // beside it: narrow screens leave it out
 	}
 	i := o.row + 1
@@ -290,6 +293,11 @@ func (s *screen) note2(b []byte, o *option) []byte {
 		}
 	}
 	return b
+}
+
+// ruledEnd removes frame and cursors from the end of a label.
+func ruledEnd(text string) string {
+	return strings.TrimRightFunc(text, func(r rune) bool { return r == ' ' || r == '|' || isSide(r) || isCorner(r) || isCursor(r) })
 }
 
 // beforeGap cuts text at its first run of two spaces; at is where the text

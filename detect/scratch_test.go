@@ -73,6 +73,14 @@ func TestScratch(t *testing.T) {
 					bad++
 					t.Logf("%s/%s%s: got %s (%s) want %v", filepath.Base(filepath.Dir(m)), e.File, ext, got.Status, got.Rule, want)
 				}
+				if f := os.Getenv("DUMP"); f != "" && ext == os.Getenv("EXT") && got.Prompt != nil {
+					fh, _ := os.OpenFile(f, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+					fmt.Fprintf(fh, "### %s %s %s\n%s %s el=%v ft=%v\nT: %s\nB: %s\n", filepath.Base(filepath.Dir(m)), e.File, got.Rule, got.Prompt.Kind, got.Prompt.Digest[:8], got.Prompt.Elided, got.Prompt.FreeText, got.Prompt.Title, got.Prompt.Body)
+					for _, o := range got.Prompt.Options {
+						fmt.Fprintf(fh, "   %v [%s] <%s> %s\n", o.Selected, o.Key, o.Option, o.Label)
+					}
+					fh.Close()
+				}
 				if os.Getenv("SHOW") != "" && strings.Contains(e.File, os.Getenv("SHOW")) && ext == ".txt" {
 					j, _ := json.MarshalIndent(got, "", " ")
 					t.Logf("%s\n%s", e.File, j)
