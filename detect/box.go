@@ -70,6 +70,12 @@ func (s *screen) parts(a *ask, top, low int) {
 	}
 	a.title, a.body = part{q, low}, part{top, q - 1}
 	a.kind = s.kindOf(top, low, a.kind)
+	for i := top; i < min(q, top+3); i++ {
+		if startsWithAny(strings.TrimLeft(s.inner[i].text, " "), "? ") && i+1 <= q-1 {
+			a.header, a.body.from = part{i, i}, i+1
+			break
+		}
+	}
 	switch a.kind {
 	case kindTrust, kindPicker, kindLogin: // the first row names it
 		if !strings.HasSuffix(s.inner[low].text, "?") {

@@ -42,6 +42,7 @@ var claudePlaceholders = []string{
 func claudeLayout(s *screen) {
 	l := &s.lay
 	l.user, l.said, l.hint = -1, -1, -1
+	s.inset = 2
 	last := s.last()
 	if last < 0 {
 		return
@@ -175,7 +176,7 @@ func claudeMenu(s *screen, out *session.Reading) bool {
 	}
 	s.unframe()
 	hint, low := s.claudeFoot()
-	m, ok := s.numbered(0, low, underLabel)
+	m, ok := s.numbered(0, low, underNumber)
 	if !ok || m.selected < 0 {
 		m, ok = s.listed(max(0, low-30), low)
 	}
@@ -211,7 +212,7 @@ func (s *screen) claudeFoot() (hint, low int) {
 			}
 		}
 	}
-	for low >= 0 && (s.blank(low) || strings.HasPrefix(s.trim(low), "↑ ")) {
+	for low >= 0 && (s.inner[low].blank() || strings.HasPrefix(s.trim(low), "↑ ")) {
 		low--
 	}
 	return hint, low
@@ -232,19 +233,23 @@ func (s *screen) claudeQuestion(m *menu) ask {
 			break
 		}
 	}
-	if top < 0 { // its head is above the screen, or it has no frame
-		top = -1
+	frame := top
+	for i := m.lo - 1; i > top; i-- { // without a rule: under what was said, or in a box
+		if c := first(s.at(i)); s.rows[i].indent == 0 && (c == '❯' || c == '>' || c == '●' || c == '⏺' || isTop(s.at(i))) {
+			top = i
+			break
+		}
 	}
 	low := m.lo - 1
-	for low > top && s.blank(low) {
+	for low > top && s.inner[low].blank() {
 		low--
 	}
 	q := low // the paragraph over the choices
-	for q > top+1 && !s.blank(q-1) && !frameOnly(s.at(q-1)) && s.wrapped(q-1, q) {
+	for q > top+1 && !s.inner[q-1].blank() && !frameOnly(s.at(q-1)) && s.inner[q-1].indent == s.inner[q].indent {
 		q--
 	}
 	head := top + 1
-	for head < low && (s.blank(head) || frameOnly(s.at(head))) {
+	for head < low && (s.inner[head].blank() || frameOnly(s.at(head))) {
 		head++
 	}
 	a.title = part{q, low}
@@ -261,8 +266,8 @@ func (s *screen) claudeQuestion(m *menu) ask {
 	}
 	switch {
 	case a.kind == kindApproval:
-		a.elided = top < 0 || s.has(m.hi, s.last(), "morelines")
-	case a.kind == kindTrust, a.kind == kindPicker && top >= 0:
+		a.elided = frame < 0 || s.has(m.hi, s.last(), "morelines")
+	case a.kind == kindTrust, a.kind == kindPicker && frame >= 0:
 		a.title = part{head, head}
 		a.body = part{head + 1, low}
 	case a.kind == kindQuestion:
@@ -291,6 +296,7 @@ func claudeForm(s *screen, out *session.Reading) bool {
 	if s.lay.composer.drawn() || s.last() < 1 {
 		return false
 	}
+	s.unframe()
 	hint, low := s.claudeFoot()
 	top := low
 	for top >= 0 && !isRule(s.at(top), "─") && !isRule(s.at(top), "▔") {
@@ -299,7 +305,6 @@ func claudeForm(s *screen, out *session.Reading) bool {
 	if hint < 0 && (top < 0 || !isRule(s.at(top), "▔")) {
 		return false
 	}
-	s.unframe()
 	head := s.below(top)
 	if head > low {
 		return false

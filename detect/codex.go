@@ -60,6 +60,11 @@ func codexLayout(s *screen) {
 		for low > 0 && startsWithAny(s.at(low), "↓", "↑") {
 			low--
 		}
+		if t := s.at(low); strings.HasPrefix(t, "  › ") && low > 1 && s.blank(low-1) {
+			if _, ok := numberedRow(t); !ok {
+				low = s.above(low) // the notes field
+			}
+		}
 		m, ok := s.numbered(0, low, s.codexSlack())
 		if !ok || m.n < 2 && m.opts[0].num == 1 {
 			if list, found := s.listed(max(0, low-20), low); found && list.opts[max(list.selected, 0)].num == 0 && !numberedAt(s, &list) {

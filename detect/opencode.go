@@ -26,6 +26,7 @@ var opencode = detector{layout: opencodeLayout, rules: []rule{
 func opencodeLayout(s *screen) {
 	l := &s.lay
 	l.user, l.said, l.hint = -1, -1, -1
+	s.inset = 8
 	low := -1
 	for i := s.last(); i > 0; i-- {
 		if strings.HasPrefix(s.trim(i), "╹▀▀") {
@@ -116,11 +117,18 @@ func opencodePermission(s *screen, out *session.Reading) bool {
 	s.unframe()
 	m, row := s.opencodeChoices(head+1, low)
 	a := ask{kind: kindApproval, title: part{head, head}, body: part{head + 1, row - 1}, sides: true}
+	n := 0
 	for i := head + 1; i < row; i++ {
+		if !s.inner[i].blank() {
+			n++
+		}
 		if t := s.inner[i].text; strings.HasSuffix(t, "█") || strings.HasSuffix(t, "▀") || strings.HasSuffix(t, "▄") {
 			a.elided = true // a scroll bar
 			s.inner[i].set(strings.TrimRight(t, "█▀▄ "))
 		}
+	}
+	if n > 5 && !s.has(row, low, "minimize") {
+		a.elided = true // it shows a few rows, and does not say when there are more
 	}
 	out.Prompt, out.Evidence = s.prompt(a, &m)
 	for i := range out.Prompt.Options {
@@ -163,38 +171,22 @@ func (s *screen) opencodeChoices(from, low int) (m menu, row int) {
 	return m, row
 }
 
-// lit reports whether the character at text[at] of row i stands on a background
-// of its own: another than the one two before and after its row's choices.
+// lit reports whether the character at text[at] of row i stands on another
+// background than the space after the row's bar.
 func (s *screen) lit(i, at int) bool {
 	if !s.styled {
 		return false
 	}
-	var ground, here uint32
-	prev := uint32(0)
+	ground, seen := uint32(0), false
 	for pos, c := range s.rows[i].chars {
-		if pos < at {
-			if c.r == ' ' && pos+1 < at {
-				ground = prev
-			}
-			prev = c.st.bg
-			continue
+		if !seen && pos > 0 && c.r == ' ' && s.rows[i].indent < pos {
+			ground, seen = c.st.bg, true
 		}
-		here = c.st.bg
-		break
-	}
-	// the choice before may be the lit one: compare with the row's own ground
-	own := uint32(0)
-	n := 0
-	for _, c := range s.rows[i].chars {
-		if c.r == ' ' {
-			if n++; n == 5 {
-				own = c.st.bg
-				break
-			}
+		if pos >= at {
+			return seen && c.st.bg != ground
 		}
 	}
-	_ = ground
-	return here != own && here != 0
+	return false
 }
 
 func opencodeQuestion(s *screen, out *session.Reading) bool {

@@ -29,6 +29,7 @@ type ask struct {
 	kind     string
 	title    part
 	words    string // the title, where it is not a range of rows
+	header   part   // the row that names the tool, cut off where the screen is narrow
 	body     part
 	elided   bool
 	freeText bool
@@ -66,7 +67,21 @@ func (s *screen) prompt(a ask, m *menu) (*session.Prompt, []int) {
 		}
 		return s.flow(b, a.title)
 	})
-	body := put(func(b []byte) []byte { return s.paragraphs(b, a.body) })
+	var header, rest mark
+	body := put(func(b []byte) []byte {
+		from := len(b)
+		if a.header.to >= a.header.from && a.header != (part{}) {
+			b = append(s.flow(b, a.header), '\n')
+		}
+		header, rest.from = mark{from, len(b)}, len(b)
+		b = s.paragraphs(b, a.body)
+		rest.to = len(b)
+		if rest.from == rest.to && len(b) > from {
+			b = b[:len(b)-1]
+			rest = mark{len(b), len(b)}
+		}
+		return b
+	})
 	var labels, names, keys [maxOptions]mark
 	var notes [maxOptions]mark
 	n := 0
@@ -83,28 +98,45 @@ func (s *screen) prompt(a ask, m *menu) (*session.Prompt, []int) {
 		}
 	}
 	sum := sha256.New()
-	digest := func(m mark) {
-		var piece [64]byte
-		k := 0
+	var piece [64]byte
+	k := 0
+	feed := func(m mark, most int) {
 		for _, c := range buf[m.from:m.to] {
 			if c == ' ' || c == '\n' {
 				continue
 			}
+			if most--; most < 0 {
+				break
+			}
 			piece[k] = c
 			if k++; k == len(piece) {
-				sum.Write(piece[:k])
+				sum.Write(piece[:])
 				k = 0
 			}
 		}
-		piece[k%len(piece)] = 0
-		sum.Write(piece[:k%len(piece)+1])
+	}
+	end := func() {
+		piece[k] = 0
+		sum.Write(piece[:k+1])
+		k = 0
 	}
 	sum.Write([]byte(a.kind))
-	digest(title)
-	digest(body)
+	end()
+	const all = 1 << 30
+	above := a.words != "" || a.title.from <= a.body.from || a.body.to < a.body.from
+	if above { // in the order of the screen, wherever the title was taken to end
+		feed(title, all)
+	}
+	feed(header, 20) // narrow screens show no more of it
+	feed(rest, all)
+	if !above {
+		feed(title, all)
+	}
+	end()
 	for i := range n {
-		digest(labels[i])
-		digest(notes[i])
+		feed(labels[i], all)
+		feed(notes[i], all)
+		end()
 	}
 	var full [sha256.Size]byte
 	sum.Sum(full[:0])
@@ -210,38 +242,54 @@ func (s *screen) width() int {
 	return s.wide
 }
 
-// wrapped reports whether row i goes on what row h began: the first word of i
-// would not have fit on h.
+// wrapped reports whether row i goes on what row h began: its first word would
+// not have fit on h. Rows that begin with the same word are lines of a list.
 func (s *screen) wrapped(h, i int) bool {
 	if h < 0 || s.inner[h].blank() || s.inner[i].blank() {
 		return false
 	}
-	word := s.inner[i].text[s.inner[i].indent:]
-	if k := strings.IndexByte(word, ' '); k >= 0 {
-		word = word[:k]
-	}
-	return s.edge(h)+1+columns(word) > s.limit(h)
+	word := firstWord(s.inner[i].text)
+	edge, limit := s.edge(h)
+	return edge+1+columns(word) > limit-1 && word != firstWord(s.inner[h].text)
 }
 
-// broken reports whether row i was cut inside a word: it fills its width.
+func firstWord(text string) string {
+	text = strings.TrimLeft(text, " ")
+	if k := strings.IndexByte(text, ' '); k >= 0 {
+		return text[:k]
+	}
+	return text
+}
+
+// broken reports whether row i was cut inside a word: it fills its width, or
+// ends with a slash, after which engines break paths.
 func (s *screen) broken(i int) bool {
 	if i < 0 {
 		return false
 	}
 	text := s.inner[i].text
-	return s.edge(i) >= s.limit(i) || strings.HasSuffix(text, "/") && s.edge(i) >= s.limit(i)-24
+	if n := len(text); n > 1 && text[n-1] == '/' {
+		return text[n-2] != ' '
+	}
+	edge, limit := s.edge(i)
+	return edge >= limit
 }
 
 // edge is the column after the last character of row i inside its frame, and
 // limit the column where that row had to end.
-func (s *screen) edge(i int) int { return columns(s.inner[i].text) }
-
-func (s *screen) limit(i int) int {
-	outer, inner := s.rows[i].text, s.inner[i].text
-	if len(outer) == len(inner) {
-		return s.width() - 1
+func (s *screen) edge(i int) (edge, limit int) {
+	outer := s.rows[i].text
+	limit = s.width() - s.inset
+	for { // the frames at its right
+		c, n := decodeLast(outer)
+		if !isSide(c) || len(outer) == n {
+			break
+		}
+		outer = outer[:len(outer)-n]
+		limit = columns(outer) - 1
+		outer = strings.TrimRight(outer, " ")
 	}
-	return columns(outer) - 4
+	return columns(outer), limit
 }
 
 // label appends an option's own words: those before a gap of two columns.

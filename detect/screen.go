@@ -28,7 +28,8 @@ type screen struct {
 
 	inner []row // the rows without frames, filled by unframe
 
-	wide int // the widest row, 0 until it is asked for
+	wide  int // the widest row, 0 until it is asked for
+	inset int // columns that this engine leaves free at the right
 
 	lay  layout
 	skip string // a rule that is switched off, for the tests that prove it
