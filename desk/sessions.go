@@ -76,20 +76,47 @@ func (d *Desk) Create(ctx context.Context, n NewSession) (session.Session, error
 	}
 	d.log.Info("session created", "session", s.ID, "engine", s.Engine, "runner", s.Runner)
 	d.feed.Changed(s.ID)
+	if l := d.link(s.Runner); l != nil && s.Runtime != session.External {
+		d.begin(ctx, l, s)
+	}
 	if n.Instruction != "" {
 		if _, err := d.Say(ctx, s.ID, Instruction{Text: n.Instruction, Key: n.Key, Author: n.Author}); err != nil {
 			return s, err
 		}
 	}
-	if l := d.link(s.Runner); l != nil && s.Runtime != session.External {
-		d.work.Go(func() {
-			if err := d.openOne(l, store.Record{Session: s}); err != nil {
-				d.logEnd(l, "open a session", err)
-			}
-			d.Drive(s.ID)
-		})
-	}
 	return s, nil
+}
+
+// beginWait bounds how long a new session waits for its engine's first facts. It
+// goes on without them: they come when they come.
+const beginWait = 2 * time.Second
+
+// begin has a runner hold a new session, and waits for the first look at it, so
+// that who made the session sees whether its engine is there.
+func (d *Desk) begin(ctx context.Context, l *link, s session.Session) {
+	changed, stop := d.feed.Watch(s.ID)
+	defer stop()
+	opened := make(chan error, 1)
+	d.work.Go(func() { opened <- d.openOne(l, store.Record{Session: s}) })
+	late := time.After(beginWait)
+	for {
+		select {
+		case err := <-opened:
+			if err != nil {
+				d.logEnd(l, "open a session", err)
+				return
+			}
+			opened = nil
+		case <-changed:
+		case <-late:
+			return
+		case <-ctx.Done():
+			return
+		}
+		if rec, err := d.store.Record(ctx, s.ID); err != nil || !rec.State.Taken.IsZero() {
+			return
+		}
+	}
 }
 
 // checkNew refuses what can be refused without asking a runner.

@@ -133,9 +133,33 @@ func serve(ctx context.Context, f serveFlags, out, errs io.Writer) error {
 		}
 		return nil
 	})
+	if !f.noRunner {
+		waitForRunner(groupCtx, d)
+	}
 	fmt.Fprintf(out, "ready %s\n", link)
 	log.Info("serving", "addr", listen, "build", build())
 	return group.Wait()
+}
+
+// runnerWait bounds how long "ready" waits for the built-in runner.
+const runnerWait = 10 * time.Second
+
+// waitForRunner returns once the built-in runner is connected, so that who reads
+// "ready" may start a session at once; or after runnerWait, since the pages are
+// of use without it.
+func waitForRunner(ctx context.Context, d *desk.Desk) {
+	changed, stop := d.Feed().Watch(session.AnySession)
+	defer stop()
+	late := time.After(runnerWait)
+	for !d.Connected(desk.LocalRunner) {
+		select {
+		case <-changed:
+		case <-late:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // localRunner runs the built-in runner, which speaks to its own console over
