@@ -135,6 +135,7 @@
     if (socket) socket.onmessage = socket.onclose = null, socket.close();
     const url = new URL(live.dataset.live, location);
     url.protocol = url.protocol.replace('http', 'ws');
+    if (matchMedia('(min-width: 768px)').matches) url.searchParams.set('list', '1'); // it stands beside
     started = Date.now();
     socket = new WebSocket(url);
     socket.onmessage = (e) => {

@@ -17,16 +17,20 @@ import (
 // closeSignIn tells a page that its browser is no longer signed in.
 const closeSignIn = 4401
 
-// A drawing gives the fragments of a page as they are now, in the order in which
-// they are to be sent.
-type drawing func(ctx context.Context) ([]templ.Component, error)
+// A part is fragments of a page that change together.
+type part struct {
+	of   session.ID    // whose changes it follows
+	pace time.Duration // the least time between two drawings; 0 draws at once
+	// draw gives the fragments as they are now, in the order in which they are sent.
+	draw func(ctx context.Context) ([]templ.Component, error)
+}
 
 var fragmentSeed = maphash.MakeSeed()
 
-// live keeps a page current: after each change of id it draws the page's
-// fragments and sends those that differ from what this socket was last sent. pace
-// is the least time between two drawings; 0 draws at once.
-func (s *Server) live(c echo.Context, id session.ID, pace time.Duration, draw drawing) error {
+// live keeps a page current: after each change of a part it draws the part's
+// fragments and sends those that differ from what this socket was last sent. The
+// second part, such as the list beside a session, may be left out.
+func (s *Server) live(c echo.Context, parts ...part) error {
 	ws, err := upgrader.Upgrade(c.Response(), c.Request(), nil)
 	if err != nil {
 		return nil // Upgrade has answered
@@ -38,11 +42,15 @@ func (s *Server) live(c echo.Context, id session.ID, pace time.Duration, draw dr
 
 	ctx, cancel := context.WithCancel(s.base)
 	defer cancel()
-	changed, stop := s.desk.Feed().Watch(id) // before the first read, so that no change is missed
-	defer stop()
 	go readAway(ws, cancel) // ends when the deferred Close does its work
-	if err := s.keepCurrent(ctx, c, ws, paced(ctx, changed, pace), draw); err != nil && ctx.Err() == nil {
-		s.log.Debug("page's socket ended", "session", id, "err", err)
+	p := &livePage{server: s, c: c, ws: ws}
+	for _, part := range parts {
+		changed, stop := s.desk.Feed().Watch(part.of) // before the first read, so that no change is missed
+		defer stop()
+		p.parts = append(p.parts, livePart{part, paced(ctx, changed, part.pace), map[int]uint64{}})
+	}
+	if err := p.keepCurrent(ctx); err != nil && ctx.Err() == nil {
+		s.log.Debug("page's socket ended", "session", parts[0].of, "err", err)
 	}
 	return nil
 }
@@ -61,45 +69,90 @@ func readAway(ws *websocket.Conn, cancel context.CancelFunc) {
 	}
 }
 
-func (s *Server) keepCurrent(ctx context.Context, c echo.Context, ws *websocket.Conn, changed <-chan struct{}, draw drawing) error {
+// livePage is one page's socket. It has one writer, keepCurrent.
+type livePage struct {
+	server *Server
+	c      echo.Context
+	ws     *websocket.Conn
+	parts  []livePart
+}
+
+type livePart struct {
+	part
+	changed <-chan struct{}
+	sent    map[int]uint64 // what each fragment was when it was last sent
+}
+
+func (p *livePage) keepCurrent(ctx context.Context) error {
 	ping := time.NewTicker(pingEvery)
 	defer ping.Stop()
-	sent := map[int]uint64{} // what each fragment was when it was last sent
-	first := true
+	if err := p.send(ctx, p.parts...); err != nil { // the whole current state
+		return err
+	}
+	var second <-chan struct{}
+	if len(p.parts) > 1 {
+		second = p.parts[1].changed
+	}
 	for {
-		var patch bytes.Buffer
-		fragments, err := draw(ctx)
+		var err error
+		select {
+		case <-ctx.Done():
+			return p.close(websocket.CloseGoingAway)
+		case <-p.parts[0].changed:
+			err = p.send(ctx, p.parts[0])
+		case <-second:
+			err = p.send(ctx, p.parts[1])
+		case <-ping.C:
+			if !p.server.stillKnown(ctx, p.c) {
+				return p.close(closeSignIn)
+			}
+			if err = p.beat(); err == nil {
+				err = p.send(ctx, p.parts...) // words such as "Working · 2 m" change with time
+			}
+		}
 		if err != nil {
 			return err
 		}
-		if err := changedFragments(ctx, fragments, sent, &patch); err != nil {
+	}
+}
+
+// send draws parts and sends what differs.
+func (p *livePage) send(ctx context.Context, parts ...livePart) error {
+	var patch bytes.Buffer
+	for _, part := range parts {
+		fragments, err := part.draw(ctx)
+		if err != nil {
 			return err
 		}
-		if patch.Len() > 0 || first {
-			first = false
-			_ = ws.SetWriteDeadline(time.Now().Add(writeWait))
-			if err := ws.WriteMessage(websocket.TextMessage, patch.Bytes()); err != nil {
-				return fmt.Errorf("write patch: %w", err)
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseGoingAway, ""), time.Now().Add(time.Second))
-		case <-changed:
-		case <-ping.C:
-			if !s.stillKnown(ctx, c) {
-				return ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(closeSignIn, ""), time.Now().Add(time.Second))
-			}
-			// The empty message is for the page, which sees no pings.
-			_ = ws.SetWriteDeadline(time.Now().Add(writeWait))
-			if err := ws.WriteMessage(websocket.TextMessage, nil); err != nil {
-				return fmt.Errorf("write heartbeat: %w", err)
-			}
-			if err := ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(writeWait)); err != nil {
-				return fmt.Errorf("ping: %w", err)
-			}
+		if err := changedFragments(ctx, fragments, part.sent, &patch); err != nil {
+			return err
 		}
 	}
+	if patch.Len() == 0 {
+		return nil
+	}
+	_ = p.ws.SetWriteDeadline(time.Now().Add(writeWait))
+	if err := p.ws.WriteMessage(websocket.TextMessage, patch.Bytes()); err != nil {
+		return fmt.Errorf("write patch: %w", err)
+	}
+	return nil
+}
+
+// beat says that the server is there: an empty message for the page, which sees
+// no pings, and a ping for its pong.
+func (p *livePage) beat() error {
+	_ = p.ws.SetWriteDeadline(time.Now().Add(writeWait))
+	if err := p.ws.WriteMessage(websocket.TextMessage, nil); err != nil {
+		return fmt.Errorf("write heartbeat: %w", err)
+	}
+	if err := p.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(writeWait)); err != nil {
+		return fmt.Errorf("ping: %w", err)
+	}
+	return nil
+}
+
+func (p *livePage) close(code int) error {
+	return p.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, ""), time.Now().Add(time.Second))
 }
 
 // paced passes on signals, at least pace apart.

@@ -182,12 +182,15 @@ func (s *Server) orSignedOut(c echo.Context, next func() error) error {
 // every session.
 const listPace = 200 * time.Millisecond
 
+// besidePace is the same for the list beside a session, which is looked at less.
+const besidePace = time.Second
+
 func (s *Server) sessionsLive(c echo.Context) error {
 	return s.orSignedOut(c, func() error {
-		return s.live(c, session.AnySession, listPace, func(context.Context) ([]templ.Component, error) {
+		return s.live(c, part{session.AnySession, listPace, func(context.Context) ([]templ.Component, error) {
 			v, err := s.sessionList(c)
 			return []templ.Component{views.SessionRows(v.List)}, err
-		})
+		}})
 	})
 }
 
@@ -210,11 +213,9 @@ func (s *Server) coding(c echo.Context) (views.Coding, error) {
 	v.Page = s.page(c, v.Title, "sessions")
 	v.Page.Live = live
 	v.Pane.NoWrap = c.QueryParam("wrap") == "0"
-	facts, activity, _, err := s.desk.Sessions(ctx, store.Query{Limit: 50}, "")
-	if err != nil {
+	if v.List, err = s.beside(ctx, id); err != nil {
 		return v, err
 	}
-	v.List = rows(facts, activity, id, s.desk.Now())
 	v.Composer.Key = session.NewID("k")
 	if mid := c.QueryParam("reuse"); mid != "" {
 		if m, err := s.store.Message(ctx, id, mid); err == nil {
@@ -222,6 +223,12 @@ func (s *Server) coding(c echo.Context) (views.Coding, error) {
 		}
 	}
 	return v, nil
+}
+
+// beside is the list that stands beside a session on a desk.
+func (s *Server) beside(ctx context.Context, id session.ID) (views.List, error) {
+	facts, activity, _, err := s.desk.Sessions(ctx, store.Query{Limit: 50}, "")
+	return rows(facts, activity, id, s.desk.Now()), err
 }
 
 // codingState gathers what of a session's page changes by itself.
@@ -307,7 +314,7 @@ func (s *Server) codingLive(c echo.Context) error {
 			return err
 		}
 		noWrap := c.QueryParam("wrap") == "0"
-		return s.live(c, id, 0, func(ctx context.Context) ([]templ.Component, error) {
+		parts := []part{{id, 0, func(ctx context.Context) ([]templ.Component, error) {
 			v, err := s.codingState(ctx, id)
 			if err != nil {
 				return nil, err
@@ -318,7 +325,14 @@ func (s *Server) codingLive(c echo.Context) error {
 				views.SessionState(v), views.SessionAlert(v), views.PanePlaceholder(v),
 				views.Messages(v), views.ComposerHint(v), views.Timeline(v),
 			}, nil
-		})
+		}}}
+		if c.QueryParam("list") == "1" { // a desk shows the list beside the session
+			parts = append(parts, part{session.AnySession, besidePace, func(ctx context.Context) ([]templ.Component, error) {
+				list, err := s.beside(ctx, id)
+				return []templ.Component{views.SessionRows(list)}, err
+			}})
+		}
+		return s.live(c, parts...)
 	})
 }
 

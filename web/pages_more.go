@@ -114,10 +114,10 @@ func (s *Server) runnersPage(c echo.Context) error {
 
 func (s *Server) runnersLive(c echo.Context) error {
 	return s.orSignedOut(c, func() error {
-		return s.live(c, runnersOnly, 0, func(ctx context.Context) ([]templ.Component, error) {
+		return s.live(c, part{runnersOnly, 0, func(ctx context.Context) ([]templ.Component, error) {
 			v, err := s.runnersView(ctx)
 			return []templ.Component{views.RunnerRows(v)}, err
-		})
+		}})
 	})
 }
 
@@ -178,7 +178,7 @@ func (s *Server) runnerRow(r store.Runner) views.Runner {
 		if e.Engine == session.Custom {
 			continue
 		}
-		v := views.Engine{Name: engineName(e.Engine), Version: session.Line(e.Version, 40), Found: e.Found}
+		v := views.Engine{Name: engineName(e.Engine), Version: versionNumber(e.Version), Found: e.Found}
 		if !e.Found {
 			v.Version = "not found on this machine"
 		} else {

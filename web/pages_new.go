@@ -126,9 +126,20 @@ func engineChoice(e session.EngineFound, chosen session.Engine) views.Choice {
 	case !e.Found:
 		words += " (not found on this machine)"
 	case e.Version != "":
-		words += " " + session.Line(e.Version, 40)
+		words += " " + versionNumber(e.Version)
 	}
 	return views.Choice{Value: string(e.Engine), Words: words, Selected: e.Engine == chosen}
+}
+
+// versionNumber is the number in what an engine prints of its version, such as
+// "codex-cli 0.171.0"; all of it if there is none.
+func versionNumber(printed string) string {
+	for _, word := range strings.Fields(printed) {
+		if n := strings.TrimLeft(word, "v("); n != "" && n[0] >= '0' && n[0] <= '9' {
+			return session.Line(strings.TrimRight(n, ",)"), 40)
+		}
+	}
+	return session.Line(printed, 40)
 }
 
 func (s *Server) chosenRunner(runners []store.Runner, name string) store.Runner {
