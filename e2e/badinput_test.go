@@ -58,7 +58,7 @@ func TestBadInput(t *testing.T) {
 		{"no engine", "POST", base, object{"dir": c.home}, 400, "invalid"},
 		{"an unknown runtime", "POST", base, shell(object{"runtime": "telepathy"}), 400, "invalid"},
 		{"an unknown trust", "POST", base, shell(object{"trust": "blind"}), 400, "invalid"},
-		{"an unknown runner", "POST", base, shell(object{"runner": "nowhere"}), 404, "not_found"},
+		{"an unknown runner", "POST", base, shell(object{"runner": "nowhere"}), 400, "invalid"},
 		{"custom without a command", "POST", base, object{"engine": "custom", "dir": c.home}, 400, "invalid"},
 		{"a folder that is a file", "POST", base, shell(object{"dir": file}), 409, "workdir"},
 		{"a folder that is a file, insisted on", "POST", base, shell(object{"dir": file, "override": true}), 409, "workdir"},

@@ -245,7 +245,7 @@ func TestMessagesWaitTheirTurn(t *testing.T) {
 	if err := os.WriteFile(gate, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	pg.sees("message", "data-message", third.ID, "data-state", "answered")
+	pg.has("message", "data-message", third.ID, "data-state", "answered")
 	pane := api.capture(s.ID).Pane
 	if two, three := strings.Index(pane, "\ntwo\n"), strings.Index(pane, "\n3\n"); two < 0 || three < two || strings.Contains(pane, "four") {
 		t.Errorf("the turns are not in order:\n%s", pane)

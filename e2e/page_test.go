@@ -161,6 +161,14 @@ func (p *page) sees(id string, attributes ...string) {
 	}
 }
 
+// has waits until there is such a hook, shown or folded away.
+func (p *page) has(id string, attributes ...string) {
+	p.t.Helper()
+	if err := expectations.Locator(p.hook(id, attributes...).First()).ToBeAttached(); err != nil {
+		p.t.Fatalf("there is no %s %v: %v", id, attributes, p.explain(id, err))
+	}
+}
+
 // lacks waits until there is no such hook.
 func (p *page) lacks(id string, attributes ...string) {
 	p.t.Helper()

@@ -164,6 +164,7 @@ func (p *peer) stored(n int64) (refusals []session.Refusal) {
 func TestRunnersThatAreTurnedAway(t *testing.T) {
 	c := start(t, withFlags("--no-runner"))
 	token := c.runnerToken("box")
+	c.join(t, "box", token).conn.Close() // from now on the token is box's
 	for name, first := range map[string]string{
 		"a version of the future": `{"t":"hello","hello":{"v":99,"name":"box","journal":"j","epoch":"e"}}`,
 		"no version":              `{"t":"hello","hello":{"name":"box","journal":"j","epoch":"e"}}`,

@@ -163,6 +163,8 @@ func (s *Server) readyz(c echo.Context) error {
 }
 
 // isAPI reports whether the answer should be JSON.
-func isAPI(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/api/") }
+func isAPI(r *http.Request) bool {
+	return strings.HasPrefix(r.URL.Path, "/api/") || r.URL.Path == "/metrics"
+}
 
 func sessionID(c echo.Context) session.ID { return session.ID(c.Param("id")) }
