@@ -63,7 +63,7 @@ func TestWhatWasAcknowledgedOutlivesKill9(t *testing.T) {
 	}
 	s.Close()
 	acked := [4]int64{}
-	for round := range 12 {
+	for round := range 10 {
 		killed := streamAndKill(t, path, &acked)
 		s := must(Open(bg, path))(t)
 		checkIntegrity(t, s)
@@ -105,7 +105,7 @@ func streamAndKill(t *testing.T, path string, acked *[4]int64) (n int) {
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		if n == 0 { // it streams: now it may die at any moment
-			time.AfterFunc(time.Duration(rand.IntN(120))*time.Millisecond, func() { cmd.Process.Kill() })
+			time.AfterFunc(time.Duration(rand.IntN(80))*time.Millisecond, func() { cmd.Process.Kill() })
 		}
 		var i int
 		var seq int64

@@ -53,9 +53,7 @@ const recordColumns = sessionColumns + `, st.session, st.activity, st.pane, st.s
 	coalesce(m.number, 0), coalesce(m.id, ''), coalesce(m.author, ''), coalesce(m.state, ''), coalesce(m.reason, ''),
 	coalesce(m.turn, ''), coalesce(m.outcome, ''), coalesce(m.key, ''), coalesce(m.preempt, 0), coalesce(m.journal, ''),
 	coalesce(m.created, 0), coalesce(m.settled, 0), coalesce(m.text, ''),
-	(SELECT count(*) FROM messages o WHERE o.session = st.session AND o.open = 1),
-	(SELECT count(*) FROM messages o WHERE o.session = st.session AND o.open = 1 AND o.state = 'queued'),
-	EXISTS (SELECT 1 FROM messages o WHERE o.session = st.session AND o.open = 1 AND o.state IN ('sending', 'pending', 'delivered'))`
+	coalesce((SELECT group_concat(o.state) FROM messages o WHERE o.session = st.session AND o.open = 1), '')`
 
 const recordTables = ` FROM states st JOIN sessions s ON s.number = st.session
 	LEFT JOIN messages m ON m.number = (
@@ -65,12 +63,12 @@ const recordTables = ` FROM states st JOIN sessions s ON s.number = st.session
 // scanRecord scans recordColumns and more. number is the session's.
 func (s *Store) scanRecord(row scanner, more ...any) (r Record, number int64, err error) {
 	var m session.Message
-	var state string
+	var state, open string
 	var pane, activity, created, settled int64
 	dest, fill := sessionDest(&r.Session)
 	dest = append(dest, &number, &activity, &pane, &state,
 		&m.Order, &m.ID, &m.Author, &m.State, &m.Reason, &m.Turn, &m.Outcome, &m.Key, &m.Preempt, &m.Journal,
-		&created, &settled, &m.Text, &r.Waiting, &r.Queued, &r.Owed)
+		&created, &settled, &m.Text, &open)
 	if err := row.Scan(append(dest, more...)...); err != nil {
 		return Record{}, 0, err
 	}
@@ -81,6 +79,7 @@ func (s *Store) scanRecord(row scanner, more ...any) (r Record, number int64, er
 		return Record{}, 0, fmt.Errorf("decode state of %s: %w", r.Session.ID, err)
 	}
 	r.LastActivity = fromNano(activity)
+	r.count(open)
 	r.Cursor = fmt.Sprintf("%d.%d", activity, number)
 	if m.Order != 0 {
 		m.Session = r.Session.ID
@@ -88,6 +87,22 @@ func (s *Store) scanRecord(row scanner, more ...any) (r Record, number int64, er
 		r.Newest = &m
 	}
 	return r, number, nil
+}
+
+// count counts the messages that are not settled by their states, which commas part.
+func (r *Record) count(open string) {
+	if open == "" {
+		return
+	}
+	for state := range strings.SplitSeq(open, ",") {
+		r.Waiting++
+		switch m := (session.Message{State: session.MessageState(state)}); {
+		case m.State == session.Queued:
+			r.Queued++
+		case m.Owed(): // an open message has no outcome
+			r.Owed = true
+		}
+	}
 }
 
 // Record returns one session's record, or session.ErrNotFound.
