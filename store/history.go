@@ -103,7 +103,7 @@ func (b *batch) prune(h *held) error {
 	gone, goneBytes := int64(0), int64(0)
 	err := b.each(func(row scanner) error {
 		if h.moments-gone <= moments && h.bytes-goneBytes <= bytes {
-			return enough
+			return errEnough
 		}
 		var n int64
 		if err := row.Scan(&last, &n); err != nil {

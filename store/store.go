@@ -188,8 +188,8 @@ func (s *Store) row(ctx context.Context, query string, args ...any) scanner {
 	return st.QueryRowContext(ctx, args...)
 }
 
-// enough ends each before the last row.
-var enough = errors.New("enough")
+// errEnough ends each before the last row.
+var errEnough = errors.New("enough")
 
 // each calls f on each row.
 func (s *Store) each(ctx context.Context, f func(scanner) error, query string, args ...any) error {
@@ -207,7 +207,7 @@ func eachOf(rows *sql.Rows, err error, f func(scanner) error) error {
 	}
 	defer rows.Close()
 	for rows.Next() {
-		if err := f(rows); err == enough {
+		if err := f(rows); err == errEnough {
 			return nil
 		} else if err != nil {
 			return err
