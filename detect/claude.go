@@ -14,12 +14,12 @@ import (
 // live. The first character of the title tells working from not working.
 var claude = detector{layout: claudeLayout, rules: []rule{
 	{Rule{"claude-transcript", session.StatusIdle, "the transcript view in place of the composer", "what is typed there is a key"}, claudeTranscript},
+	{Rule{"claude-reader-menu", session.StatusWaiting, `screen-reader mode: "Select with numbers" as the last rows`,
+		"this mode draws no cursor and no frames"}, claudeReaderMenu},
 	{Rule{"claude-menu", session.StatusWaiting, "choices with a cursor or numbers at the bottom, and no composer below them",
 		"a dialog takes the composer's place; quoted ones have the composer below"}, claudeMenu},
 	{Rule{"claude-form", session.StatusWaiting, "key hints (Esc to cancel, Enter to confirm) as the last rows, or the rule ▔ over a menu, and no composer",
 		"menus that take typing draw their own fields"}, claudeForm},
-	{Rule{"claude-reader-menu", session.StatusWaiting, `screen-reader mode: "Select with numbers" as the last rows`,
-		"this mode draws no cursor and no frames"}, claudeReaderMenu},
 	{Rule{"claude-failed", session.StatusError, "API Error, or a request to log in, as the last thing said, and the composer back",
 		"Claude writes its own error where the answer would be"}, claudeFailed},
 	{Rule{"claude-hint", session.StatusProcessing, `"esc to interrupt" in the footer below the composer`,
@@ -252,9 +252,12 @@ func (s *screen) claudeQuestion(m *menu) ask {
 	for head < low && (s.inner[head].blank() || frameOnly(s.at(head))) {
 		head++
 	}
+	if head < q-1 {
+		s.uncolumn(head)
+	}
 	a.title = part{q, low}
 	a.body = part{head, q - 1}
-	switch text := s.joined(q, low); {
+	switch text := strings.TrimLeft(string(s.flow(nil, part{q, low})), " "); {
 	case strings.Contains(text, "Would you like to proceed"):
 		a.kind = kindPlan
 	case strings.HasPrefix(text, "Do you want to use this API key"), strings.HasPrefix(text, "Select login method"):
@@ -275,6 +278,23 @@ func (s *screen) claudeQuestion(m *menu) ask {
 		a.body = none
 	}
 	return a
+}
+
+// uncolumn joins a head that a narrow screen draws in two columns: "Bash
+// command · from the helper", with a row for each word of the left one.
+func (s *screen) uncolumn(i int) {
+	r, next := &s.inner[i], &s.inner[i+1]
+	_, at := beforeGap(r.text[r.indent:])
+	if at == 0 || !strings.HasPrefix(r.text[r.indent+at:], "· from ") || next.blank() {
+		return
+	}
+	left, below := beforeGap(next.text[next.indent:])
+	if below != at {
+		return
+	}
+	head, _ := beforeGap(r.text[r.indent:])
+	r.set(strings.Repeat(" ", r.indent) + head + " " + left + " " + r.text[r.indent+at:] + " " + next.text[next.indent+below:])
+	next.set("")
 }
 
 func (s *screen) claudeKind(head, low int) string {
@@ -417,7 +437,7 @@ func claudeFailed(s *screen, out *session.Reading) bool {
 	for end < l.said && !s.blank(end+1) {
 		end++
 	}
-	words := s.joined(at, end)
+	words := s.unwrapped(at, end)
 	out.Failure = session.CleanDetail(after(words))
 	out.CanType = l.composer.free()
 	out.Evidence = s.evidence(at, l.composer.row)

@@ -59,6 +59,7 @@ func codexLayout(s *screen) {
 		low := s.above(l.hint)
 		for low > 0 && startsWithAny(s.at(low), "↓", "↑") {
 			low--
+			l.cut = true
 		}
 		if t := s.at(low); strings.HasPrefix(t, "  › ") && low > 1 && s.blank(low-1) {
 			if _, ok := numberedRow(t); !ok {
@@ -140,7 +141,10 @@ func (s *screen) codexHint(last int) int {
 		if _, ok := numberedRow(r.text); ok {
 			return -1
 		}
-		if startsWithAny(r.text[r.indent:], "Press enter", "Press Enter", "Press esc", "enter ", "enter/", "tab to add notes", "tab or esc", "esc back", "esc cancel") && !strings.Contains(r.text, "/tab insert") {
+		if s.codexHintRow(i, r.indent) {
+			for p := i - 1; p > 0 && s.codexHintRow(p, r.indent); p-- {
+				i = p
+			}
 			for p := s.above(i); p >= 0 && i-p <= 2; p = s.above(p) { // "Press enter" over "Press esc"
 				if !startsWithAny(s.trim(p), "Press ") || s.rows[p].indent != r.indent {
 					break
@@ -151,6 +155,13 @@ func (s *screen) codexHint(last int) int {
 		}
 	}
 	return -1
+}
+
+// codexHintRow reports whether row i begins as key hints do, in column indent.
+func (s *screen) codexHintRow(i, indent int) bool {
+	r := &s.rows[i]
+	return !r.blank() && r.indent == indent && !strings.Contains(r.text, "/tab insert") &&
+		startsWithAny(r.text[indent:], "Press enter", "Press Enter", "Press esc", "enter ", "enter/", "tab to add notes", "tab or esc", "esc back", "esc cancel")
 }
 
 // codexLive reports whether a menu over key hints is Codex's own: its cursor
@@ -305,11 +316,11 @@ func (s *screen) codexQuestion() ask {
 	for low >= 0 && s.blank(low) {
 		low--
 	}
-	a := ask{kind: kindPicker, title: none, body: none, letters: true}
+	a := ask{kind: kindPicker, title: none, body: none, letters: true, elided: l.cut}
 	top := low + 1
 	for i := low; i >= 0; i-- {
 		r := &s.rows[i]
-		if r.blank() || r.text == "↑" {
+		if _, choice := numberedRow(r.text); r.blank() || r.text == "↑" || choice && !l.hasMenu {
 			continue
 		}
 		if r.indent == 0 && !s.startUp(i) || strings.HasPrefix(r.text, "  Worked for ") {
@@ -564,7 +575,7 @@ func codexFailed(s *screen, out *session.Reading) bool {
 		for end < l.said && !s.blank(end+1) && !s.transcript(end+1) {
 			end++
 		}
-		out.Failure = session.CleanDetail(strings.TrimPrefix(s.joined(i, end), "■ "))
+		out.Failure = session.CleanDetail(strings.TrimPrefix(s.unwrapped(i, end), "■ "))
 		out.Evidence = s.evidence(i, end)
 		out.CanType = l.composer.free()
 		return true

@@ -140,7 +140,7 @@ func copilotFailed(s *screen, out *session.Reading) bool {
 		for end < l.said && !s.blank(end+1) {
 			end++
 		}
-		out.Failure = session.CleanDetail(after(s.joined(i, end)))
+		out.Failure = session.CleanDetail(after(s.unwrapped(i, end)))
 		out.Evidence = s.evidence(i, end)
 		out.CanType = l.composer.free()
 		return true

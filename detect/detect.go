@@ -157,6 +157,7 @@ type layout struct {
 	hint     int // the first row of the key hints at the bottom, or -1
 	menu     menu
 	hasMenu  bool
+	cut      bool // choices are off the screen
 }
 
 // composer is the field that takes the owner's words.

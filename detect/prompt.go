@@ -188,6 +188,17 @@ func (s *screen) flow(b []byte, p part) []byte {
 	return b
 }
 
+// unwrapped returns rows as one line, words that were cut put together.
+func (s *screen) unwrapped(from, to int) string {
+	s.unframe()
+	b := s.words[:0]
+	for i := from; i <= to; i++ {
+		b = s.join(b, 0, i, true)
+	}
+	s.words = b
+	return string(b)
+}
+
 // paragraphs appends the rows of p, unwrapped where a row was plainly broken to
 // fit the screen, otherwise a line each, without their common indent.
 func (s *screen) paragraphs(b []byte, p part) []byte {
