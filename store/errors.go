@@ -10,10 +10,14 @@ import (
 	"signalbox/session"
 )
 
+// errGap is a push behind one that failed. No kind of package session fits: the
+// runner is to push again, from the one that failed.
+var errGap = errors.New("there is a gap before it")
+
 // kinds are the errors that an op returns after having written nothing.
 var kinds = []error{
 	session.ErrInvalid, session.ErrNotFound, session.ErrConflict, session.ErrForbidden,
-	session.ErrTooLarge, session.ErrTooMany,
+	session.ErrTooLarge, session.ErrTooMany, errGap,
 }
 
 // wroteNothing reports whether err is a refusal, which each op makes before its

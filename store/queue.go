@@ -30,6 +30,7 @@ const (
 type op struct {
 	run   func(*batch) error // makes it, in the batch's transaction; may run twice, after a rollback
 	done  func(error)        // is told how it went, after the commit
+	push  *Pushed            // nil if it stores none
 	bytes int                // roughly what it holds in memory
 	taken atomic.Bool        // by the writer, or by a caller who gave up before that
 }

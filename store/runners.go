@@ -38,6 +38,7 @@ func (s *Store) SaveRunner(ctx context.Context, r Runner) error {
 				engines = excluded.engines, last_seen = max(last_seen, excluded.last_seen),
 				acked = CASE journal WHEN excluded.journal THEN acked ELSE 0 END, journal = excluded.journal`,
 			r.Name, r.TokenID, r.Journal, r.Build, r.OS, string(engines), nano(r.FirstSeen), nano(r.LastSeen))
+		delete(b.w.gaps, r.Name) // it reconnects, and pushes again from Acked
 		if err == nil && (told == nil || told.journal != r.Journal) {
 			b.runners[r.Name] = &ackedTo{journal: r.Journal}
 		}

@@ -36,13 +36,15 @@ type Saved struct {
 // SaveSnapshot takes in's snapshot as the session's latest by session.Next, steps
 // the messages that its turns speak of, and counts the push, all in one
 // transaction, which is durable when it returns. A repeated push changes nothing.
-// It returns session.ErrNotFound if there is no such session.
+// It returns session.ErrNotFound if there is no such session. After a push that
+// failed otherwise, later ones of its runner fail too, until that one is pushed
+// again or SaveRunner is called: an acknowledgement speaks for all before it.
 func (s *Store) SaveSnapshot(ctx context.Context, in Ingest) (Saved, error) {
 	var saved Saved
-	err := s.change(ctx, ingestBytes(in), func(b *batch) (err error) {
+	err := s.do(ctx, &op{push: in.Push, bytes: ingestBytes(in), run: func(b *batch) (err error) {
 		saved, err = b.ingest(in)
 		return err
-	})
+	}})
 	if err != nil {
 		return Saved{}, fmt.Errorf("save snapshot of %s: %w", in.Session, err)
 	}
@@ -55,7 +57,7 @@ func (s *Store) SaveSnapshot(ctx context.Context, in Ingest) (Saved, error) {
 func (s *Store) SubmitSnapshot(in Ingest, done func(Saved, error)) {
 	var saved Saved
 	err := s.writer.queue.put(context.Background(), &op{
-		bytes: ingestBytes(in),
+		push: in.Push, bytes: ingestBytes(in),
 		run: func(b *batch) (err error) {
 			saved, err = b.ingest(in)
 			return err
@@ -120,6 +122,14 @@ func (b *batch) pushed(p *Pushed) (acked *ackedTo, repeat bool, err error) {
 	a, err := b.runner(p.Runner)
 	if err != nil || a == nil || a.journal != p.Journal {
 		return nil, false, err
+	}
+	if gap, ok := b.w.gaps[p.Runner]; ok && gap.Journal == p.Journal {
+		if p.N > gap.N {
+			return nil, false, fmt.Errorf("push %d: %w: push %d was not stored", p.N, errGap, gap.N)
+		}
+		if p.N == gap.N {
+			delete(b.w.gaps, p.Runner) // noted anew if it fails again
+		}
 	}
 	return a, p.N <= a.n, nil
 }

@@ -203,6 +203,55 @@ func TestAPushIsAppliedOnce(t *testing.T) {
 	acked(1)
 }
 
+func TestNoPushIsAcknowledgedOverOneThatFailed(t *testing.T) {
+	s := openTemp(t)
+	ss := newSession(t, s, "box")
+	runner := Runner{Name: "box", Journal: "j"}
+	if err := s.SaveRunner(bg, runner); err != nil {
+		t.Fatal(err)
+	}
+	push := func(n int64) error {
+		_, err := s.SaveSnapshot(bg, Ingest{Session: ss.ID, Now: noon, Push: &Pushed{"box", "j", n}, Snapshot: session.Snapshot{Pane: fmt.Sprint(n)}})
+		return err
+	}
+	fail := func() {
+		t.Helper()
+		must(s.writer.conn.ExecContext(bg, `CREATE TEMP TRIGGER bad BEFORE INSERT ON moments BEGIN SELECT raise(FAIL, 'the test says no'); END`))(t)
+		if err := push(2); err == nil {
+			t.Fatal("push 2 did not fail")
+		}
+		must(s.writer.conn.ExecContext(bg, `DROP TRIGGER bad`))(t)
+	}
+	if err := push(1); err != nil {
+		t.Fatal(err)
+	}
+	fail()
+	if err := push(3); !errors.Is(err, errGap) {
+		t.Errorf("push 3 after a failed 2: %v", err)
+	}
+	if r := must(s.Runner(bg, "box"))(t); r.Acked != 1 {
+		t.Errorf("acked = %d, want 1", r.Acked)
+	}
+	if err := errors.Join(push(2), push(3)); err != nil {
+		t.Errorf("pushed again: %v", err)
+	}
+	if r := must(s.Runner(bg, "box"))(t); r.Acked != 3 {
+		t.Errorf("acked = %d, want 3", r.Acked)
+	}
+	runner.Journal = "k"
+	s.SaveRunner(bg, runner)
+	runner.Journal = "j"
+	s.SaveRunner(bg, runner)
+	fail()
+	if err := push(3); !errors.Is(err, errGap) {
+		t.Errorf("push 3 after a failed 2: %v", err)
+	}
+	s.SaveRunner(bg, runner) // it reconnects, without its push 2
+	if err := push(3); err != nil {
+		t.Errorf("after a reconnect: %v", err)
+	}
+}
+
 func TestSubmittedSnapshotsKeepTheirOrder(t *testing.T) {
 	s := openTemp(t)
 	const sessions, each = 20, 100

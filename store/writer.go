@@ -26,6 +26,7 @@ type writer struct {
 	version  int64 // PRAGMA data_version: changes when another process has written
 	sessions *lru[session.ID, held]
 	runners  *lru[string, ackedTo]
+	gaps     map[string]Pushed // by runner: the first push that failed and is to come again
 	stopped  chan struct{}
 	stopErr  error // set before stopped is closed
 
@@ -53,6 +54,7 @@ func openWriter(ctx context.Context, path string) (*writer, error) {
 		queue: newQueue(), db: db, conn: conn, stmts: map[string]*sql.Stmt{},
 		sessions: newLRU[session.ID, held](heldSessions),
 		runners:  newLRU[string, ackedTo](heldRunners),
+		gaps:     map[string]Pushed{},
 		stopped:  make(chan struct{}),
 	}
 	go w.loop()
@@ -99,22 +101,33 @@ func (w *writer) write(ops []*op) {
 	if err != nil && len(live) > 1 && code(err) != codes.SQLITE_BUSY {
 		for _, o := range live {
 			errs, err := w.transact([]*op{o})
-			o.answer(errs, 0, err)
+			w.answer(o, errs, 0, err)
 		}
 		return
 	}
 	for i, o := range live {
-		o.answer(errs, i, err)
+		w.answer(o, errs, i, err)
 	}
 }
 
-// answer tells the caller of errs[i], or of all, which failed together.
-func (o *op) answer(errs []error, i int, all error) {
+// answer tells o's caller of errs[i], or of all, for which nothing was written.
+func (w *writer) answer(o *op, errs []error, i int, all error) {
 	if all != nil {
+		w.noteGap(o.push)
 		o.done(inWords(all))
 		return
 	}
 	o.done(errs[i])
+}
+
+// noteGap notes that p failed, unless one before it did.
+func (w *writer) noteGap(p *Pushed) {
+	if p == nil {
+		return
+	}
+	if gap, ok := w.gaps[p.Runner]; !ok || gap.Journal != p.Journal || gap.N > p.N {
+		w.gaps[p.Runner] = *p
+	}
 }
 
 // transact runs ops in one transaction. It returns each one's refusal, or the
@@ -163,8 +176,13 @@ func (w *writer) stmt(query string) (*sql.Stmt, error) {
 // change runs f in the writer and returns once it is durable or has failed. An
 // error of ctx's means that nothing was written.
 func (s *Store) change(ctx context.Context, bytes int, f func(*batch) error) error {
+	return s.do(ctx, &op{run: f, bytes: bytes})
+}
+
+// do is change for an op, whose done it sets.
+func (s *Store) do(ctx context.Context, o *op) error {
 	answer := make(chan error, 1)
-	o := &op{run: f, bytes: bytes, done: func(err error) { answer <- err }}
+	o.done = func(err error) { answer <- err }
 	if err := s.writer.queue.put(ctx, o); err != nil {
 		return err
 	}
