@@ -178,7 +178,7 @@ func (d *Desk) driveOnce(id session.ID) (sent bool, err error) {
 
 // MaySend decides whether m, the next in the queue, may be handed over now.
 func MaySend(f session.Facts, m session.Message) bool {
-	if m.Preempt && f.Running() {
+	if m.Preempt && f.Running() && f.Session.StoppedAt.IsZero() {
 		return true // the runner ends the running turn first
 	}
 	return f.CanType() && !f.Owed

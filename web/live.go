@@ -36,14 +36,23 @@ func (s *Server) live(c echo.Context, parts ...part) error {
 		return nil // Upgrade has answered
 	}
 	defer ws.Close()
+	if !s.hold() {
+		return nil
+	}
+	defer s.sockets.Done()
 	gauge := s.metrics.sockets.WithLabelValues("browser")
 	gauge.Inc()
 	defer gauge.Dec()
 
 	ctx, cancel := context.WithCancel(s.base)
 	defer cancel()
+	// A page that takes nothing holds up the end of the server for a second at most.
+	defer context.AfterFunc(ctx, func() { _ = ws.NetConn().SetWriteDeadline(time.Now().Add(time.Second)) })()
 	go readAway(ws, cancel) // ends when the deferred Close does its work
 	p := &livePage{server: s, c: c, ws: ws}
+	turnedOut, stop := s.access.Watch(session.AnySession)
+	defer stop()
+	p.turnedOut = turnedOut
 	for _, part := range parts {
 		changed, stop := s.desk.Feed().Watch(part.of) // before the first read, so that no change is missed
 		defer stop()
@@ -75,6 +84,8 @@ type livePage struct {
 	c      echo.Context
 	ws     *websocket.Conn
 	parts  []livePart
+	// turnedOut tells that somebody was, perhaps this page's browser.
+	turnedOut <-chan struct{}
 }
 
 type livePart struct {
@@ -84,7 +95,7 @@ type livePart struct {
 }
 
 func (p *livePage) keepCurrent(ctx context.Context) error {
-	ping := time.NewTicker(pingEvery)
+	ping := time.NewTicker(p.server.beat)
 	defer ping.Stop()
 	if err := p.send(ctx, p.parts...); err != nil { // the whole current state
 		return err
@@ -102,7 +113,11 @@ func (p *livePage) keepCurrent(ctx context.Context) error {
 			err = p.send(ctx, p.parts[0])
 		case <-second:
 			err = p.send(ctx, p.parts[1])
-		case <-ping.C:
+		case <-p.turnedOut:
+			if !p.server.stillKnown(ctx, p.c) {
+				return p.close(closeSignIn)
+			}
+		case <-ping.C: // console token revoke, another process, turns out without a signal
 			if !p.server.stillKnown(ctx, p.c) {
 				return p.close(closeSignIn)
 			}

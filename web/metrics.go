@@ -1,6 +1,7 @@
 package web
 
 import (
+	"net/http"
 	"strconv"
 	"time"
 
@@ -64,10 +65,20 @@ func (m *metrics) count(next echo.HandlerFunc) echo.HandlerFunc {
 		if route == "" {
 			route = "unknown"
 		}
-		m.requests.WithLabelValues(route, c.Request().Method, strconv.Itoa(status)).Inc()
+		m.requests.WithLabelValues(route, methodOf(c.Request()), strconv.Itoa(status)).Inc()
 		if c.Request().Header.Get("Upgrade") == "" {
 			m.seconds.WithLabelValues(route).Observe(time.Since(start).Seconds())
 		}
 		return err
 	}
+}
+
+// methodOf is a request's method, but for those that somebody made up: a label
+// has few values.
+func methodOf(r *http.Request) string {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return r.Method
+	}
+	return "other"
 }

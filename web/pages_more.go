@@ -87,6 +87,7 @@ func (s *Server) logout(c echo.Context) error {
 			return err
 		}
 	}
+	s.access.ChangedAll()
 	s.forgetCookie(c)
 	return back(c, "/login")
 }

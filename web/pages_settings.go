@@ -108,6 +108,7 @@ func (s *Server) revokeToken(c echo.Context) error {
 	if err := s.store.RevokeToken(c.Request().Context(), c.FormValue("name"), s.desk.Now()); err != nil {
 		return err
 	}
+	s.access.ChangedAll()
 	return back(c, "/settings")
 }
 
@@ -115,5 +116,6 @@ func (s *Server) revokeBrowser(c echo.Context) error {
 	if err := s.store.RevokeBrowser(c.Request().Context(), c.FormValue("id")); err != nil {
 		return err
 	}
+	s.access.ChangedAll()
 	return back(c, "/settings")
 }

@@ -52,6 +52,10 @@ func (s *Server) runnerSocket(c echo.Context) error {
 	s.metrics.sockets.WithLabelValues("runner").Inc()
 	defer s.metrics.sockets.WithLabelValues("runner").Dec()
 	ws.SetReadLimit(session.MaxFrame)
+	if !s.hold() {
+		return nil
+	}
+	defer s.sockets.Done()
 
 	hello, refusal := s.readHello(c, ws)
 	if refusal != nil {
@@ -67,7 +71,7 @@ func (s *Server) runnerSocket(c echo.Context) error {
 
 // readHello takes the first frame and decides whether its runner may go on.
 func (s *Server) readHello(c echo.Context, ws *websocket.Conn) (session.Hello, *session.Refusal) {
-	_ = ws.SetReadDeadline(time.Now().Add(helloWait))
+	_ = ws.SetReadDeadline(time.Now().Add(s.helloWait))
 	kind, data, err := ws.ReadMessage()
 	if err != nil {
 		return session.Hello{}, &session.Refusal{Code: "hello", Message: "The runner said nothing. Its first frame is a hello."}
@@ -111,9 +115,11 @@ func (s *Server) serveRunner(c echo.Context, ws *websocket.Conn, hello session.H
 	defer writer.Wait()
 	defer cancel() // before the wait
 	still := func() bool { return s.stillKnown(ctx, c) }
+	turnedOut, stop := s.access.Watch(session.AnySession)
+	defer stop()
 	writer.Go(func() {
 		defer ws.Close() // wakes the reader
-		r.write(still)
+		r.write(s.beat, turnedOut, still)
 	})
 	r.send(session.Frame{Type: session.FrameWelcome, Welcome: &session.Welcome{
 		Version: session.WireVersion, Build: s.cfg.Build, Acked: acked,
@@ -204,8 +210,8 @@ func ignoreClosed(err error) error {
 }
 
 // write is the socket's one writer.
-func (r *runnerConn) write(still func() bool) {
-	ping := time.NewTicker(pingEvery)
+func (r *runnerConn) write(beat time.Duration, turnedOut <-chan struct{}, still func() bool) {
+	ping := time.NewTicker(beat)
 	defer ping.Stop()
 	for {
 		var err error
@@ -220,9 +226,14 @@ func (r *runnerConn) write(still func() bool) {
 			n := r.acked
 			r.mu.Unlock()
 			err = r.writeFrame(session.Frame{Type: session.FrameAck, Ack: &session.Ack{N: n}})
+		case <-turnedOut:
+			if !still() {
+				r.cancel()
+			}
 		case <-ping.C:
 			if !still() {
-				return
+				r.cancel()
+				continue
 			}
 			err = r.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(writeWait))
 		}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -44,6 +45,13 @@ type Server struct {
 	cancel context.CancelFunc
 	echo   *echo.Echo
 	logins *failures
+	access session.Feed // tells every open socket that somebody was turned out
+
+	beat      time.Duration // between two pings of a socket
+	helloWait time.Duration // how long a runner may take to say hello
+
+	mu      sync.Mutex     // between opening a socket and closing the server
+	sockets sync.WaitGroup // their handlers
 }
 
 // New returns a server. Close it after http.Server.Shutdown.
@@ -51,6 +59,7 @@ func New(cfg Config) *Server {
 	s := &Server{
 		desk: cfg.Desk, store: cfg.Desk.Store(), cfg: cfg, log: cfg.Log,
 		hosts: knownHosts(cfg.Listen, cfg.PublicURLs), logins: &failures{},
+		beat: pingEvery, helloWait: helloWait,
 		assets: views.Assets{
 			CSS: static.Asset("app.css"), Live: static.Asset("live.js"),
 			Morph: static.Asset("idiomorph.js"), Icon: static.Asset("icon.svg"),
@@ -62,8 +71,25 @@ func New(cfg Config) *Server {
 	return s
 }
 
-// Close ends every socket.
-func (s *Server) Close() { s.cancel() }
+// Close ends every socket and waits for their handlers.
+func (s *Server) Close() {
+	s.mu.Lock()
+	s.cancel()
+	s.mu.Unlock()
+	s.sockets.Wait()
+}
+
+// hold counts a socket's handler in, unless the server is closed; call
+// s.sockets.Done at its end.
+func (s *Server) hold() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.base.Err() != nil {
+		return false
+	}
+	s.sockets.Add(1)
+	return true
+}
 
 // Handler answers requests: foreign hosts and origins are turned away before
 // any routing.
@@ -78,7 +104,7 @@ func (s *Server) routes() *echo.Echo {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
 	e.HTTPErrorHandler = s.showError
-	e.Use(s.recoverPanics, s.metrics.count)
+	e.Use(s.metrics.count, s.recoverPanics)
 
 	e.GET("/healthz", s.healthz)
 	e.GET("/readyz", s.readyz)
