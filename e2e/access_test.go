@@ -98,7 +98,7 @@ func TestLogin(t *testing.T) {
 	if pg.URL() != c.base()+"/settings" {
 		t.Fatalf("the cookie is forgotten over a restart: at %s", pg.URL())
 	}
-	if err := pg.Locator("form[action='/logout'] button").First().Click(); err != nil {
+	if err := pg.Locator("button:text-is('Sign out'):visible").First().Click(); err != nil {
 		t.Fatal(err)
 	}
 	pg.visit("/")

@@ -143,7 +143,7 @@ func (p *page) soon(pr profile, id string, attributes ...string) {
 			if n, err := p.hook(id, attributes...).Count(); err == nil && n > 0 {
 				return true
 			}
-			p.reload()
+			_, _ = p.Reload() // fails if the page is on its way elsewhere
 			return false
 		})
 	}

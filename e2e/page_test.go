@@ -243,13 +243,7 @@ func (p *page) value(expression string, arg ...any) any {
 // when waits until an expression is true in the page.
 func (p *page) when(expression string, arg ...any) {
 	p.t.Helper()
-	var a any
-	if len(arg) > 0 {
-		a = arg[0]
-	}
-	if _, err := p.WaitForFunction(expression, a); err != nil {
-		p.t.Fatalf("waited for %s", expression)
-	}
+	until(p.t, expression, func() bool { return p.value(expression, arg...) == true }) // playwright's own needs eval
 }
 
 // fits fails the test if the page scrolls sideways.

@@ -114,13 +114,15 @@ func (s *Server) originAllowed(r *http.Request) bool {
 	if origin != "" {
 		return s.hosts.sameOrigin(origin, r.Host)
 	}
+	stranger := bearer(r) == "" && r.Header.Get("Cookie") == ""
+	if strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
+		return bearer(r) != "" || stranger && isAPI(r)
+	}
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
-		if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
-			return true
-		}
+		return true
 	}
-	return bearer(r) != "" || r.Header.Get("Cookie") == ""
+	return bearer(r) != "" || stranger
 }
 
 // bearer is the token of an Authorization header, empty if there is none.
