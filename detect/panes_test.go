@@ -161,7 +161,9 @@ func (c pane) wrong(got session.Reading) string {
 	return ""
 }
 
-func squeezed(text string) string { return string(appendSqueezed(nil, strings.ReplaceAll(text, "\n", ""))) }
+func squeezed(text string) string {
+	return string(appendSqueezed(nil, strings.ReplaceAll(text, "\n", "")))
+}
 
 // looks are the ways in which a case may reach us: with all its facts, as plain
 // text, and with no more facts than a script that pushes text would send.
