@@ -59,7 +59,9 @@ func (d *Desk) Take(ctx context.Context, runner, journal string, p session.Push,
 	d.store.SubmitSnapshot(in, func(saved store.Saved, err error) {
 		if err == nil && (saved.Applied || saved.Messages > 0) {
 			d.feed.Changed(p.Session)
-			d.Drive(p.Session)
+			if saved.State.Reading.CanType { // only then can a queued message go out
+				d.Drive(p.Session)
+			}
 		}
 		done(err)
 	})
