@@ -58,7 +58,7 @@ const recordColumns = sessionColumns + `, st.session, st.activity, st.pane, st.s
 const recordTables = ` FROM states st JOIN sessions s ON s.number = st.session
 	LEFT JOIN messages m ON m.number = (
 		SELECT n.number FROM messages n WHERE n.session = st.session
-		AND n.state NOT IN ('blocked', 'withdrawn', 'returned') ORDER BY n.number DESC LIMIT 1)`
+		AND n.state NOT IN ('blocked', 'withdrawn', 'returned') ORDER BY n.number DESC LIMIT 1)` // by the index messages_newest
 
 // scanRecord scans recordColumns and more. number is the session's.
 func (s *Store) scanRecord(row scanner, more ...any) (r Record, number int64, err error) {

@@ -63,6 +63,7 @@ CREATE TABLE messages (
 	text    TEXT NOT NULL
 ) STRICT;
 CREATE INDEX messages_session ON messages(session);
+CREATE INDEX messages_newest ON messages(session) WHERE state NOT IN ('blocked', 'withdrawn', 'returned');
 CREATE INDEX messages_open ON messages(session, state) WHERE open = 1;
 CREATE UNIQUE INDEX messages_key ON messages(session, key) WHERE key <> '';
 
