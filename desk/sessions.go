@@ -55,7 +55,9 @@ func (d *Desk) Create(ctx context.Context, n NewSession) (session.Session, error
 	if err := checkNew(s, n.Instruction); err != nil {
 		return session.Session{}, err
 	}
-	if s.Runtime != session.External {
+	if s.Runtime == session.External {
+		s.Runner = "" // nobody here holds it, whatever was asked for
+	} else {
 		if err := d.place(ctx, &s); err != nil {
 			return session.Session{}, err
 		}

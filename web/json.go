@@ -40,9 +40,23 @@ func decode(c echo.Context, into any) error {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return session.Problemf(session.ErrInvalid, "The JSON ends too early. Send the whole object.")
 	case errors.As(err, &typed):
-		return session.Problemf(session.ErrInvalid, "The field %q cannot be a %s.", typed.Field, typed.Value)
+		return wrongType(typed)
 	}
 	return session.Problemf(session.ErrInvalid, "The JSON cannot be read: %s.", session.Line(strings.TrimPrefix(err.Error(), "json: "), 200))
+}
+
+// wrongType says which field holds what it cannot.
+func wrongType(e *json.UnmarshalTypeError) error {
+	kind := "a " + e.Value
+	if strings.HasPrefix(e.Value, "array") || strings.HasPrefix(e.Value, "object") {
+		kind = "an " + e.Value
+	}
+	// Types that read themselves do so by a type called plain, which is no field.
+	field := strings.TrimPrefix(strings.ReplaceAll("."+e.Field, ".plain", ""), ".")
+	if field == "" {
+		return session.Problemf(session.ErrInvalid, "The body is a JSON object, and cannot be %s.", kind)
+	}
+	return session.Problemf(session.ErrInvalid, "The field %q cannot be %s.", field, kind)
 }
 
 // list is the body of every list.

@@ -57,7 +57,9 @@ func (s *Server) runnerSocket(c echo.Context) error {
 	}
 	defer s.sockets.Done()
 
+	silent := context.AfterFunc(s.base, func() { ws.Close() }) // the end does not wait for a hello
 	hello, refusal := s.readHello(c, ws)
+	silent()
 	if refusal != nil {
 		s.log.Warn("runner refused", "code", refusal.Code)
 		_ = ws.SetWriteDeadline(time.Now().Add(writeWait))
