@@ -36,10 +36,12 @@ func (p *page) press(key string) {
 	}
 }
 
+// typeText presses the key of each character; Keyboard.Type of playwright-go only
+// inserts the text.
 func (p *page) typeText(text string) {
 	p.t.Helper()
-	if err := p.Keyboard().Type(text); err != nil {
-		p.t.Fatal(err)
+	for _, key := range text {
+		p.press(string(key))
 	}
 }
 

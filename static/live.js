@@ -206,7 +206,10 @@
   if (composer) {
     const id = composer.dataset.draft, text = composer.elements.text;
     const arrived = performance.getEntriesByType('navigation')[0]?.type === 'navigate';
-    if (localStorage.getItem('sent:' + id) && arrived) localStorage.removeItem('draft:' + id);
+    if (localStorage.getItem('sent:' + id) && arrived) {
+      localStorage.removeItem('draft:' + id);
+      if (matchMedia('(pointer: fine)').matches) text.focus(); // on a desk one writes on
+    }
     localStorage.removeItem('sent:' + id);
     text.value ||= localStorage.getItem('draft:' + id) || '';
     on(text, 'input', () => text.value ? localStorage.setItem('draft:' + id, text.value) : localStorage.removeItem('draft:' + id));
