@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"signalbox/session"
+	"signalbox/store"
 )
 
 const (
@@ -190,17 +191,32 @@ func (s *Server) readRunner(r *runnerConn, hello session.Hello, acked int64) err
 			})
 			if err != nil {
 				<-window
-				if r.ctx.Err() != nil {
+				drain()
+				if err := s.refusePush(r, hello, push, err); err != nil {
 					return err
 				}
-				drain()
-				fault := faultOf(err)
-				r.send(session.Frame{Type: session.FrameAck, Ack: &session.Ack{
-					N: push.N, Refused: &session.Refusal{Code: fault.code, Message: fault.words},
-				}})
 			}
 		}
 	}
+}
+
+// refusePush acknowledges a push that may not be made, with the reason, once all
+// before it are stored. Any other error is returned: the push comes again after a
+// reconnect.
+func (s *Server) refusePush(r *runnerConn, hello session.Hello, push session.Push, why error) error {
+	f := faultOf(why)
+	if r.ctx.Err() != nil || f.status >= 500 {
+		return why
+	}
+	err := s.store.Acknowledge(r.ctx, store.Pushed{Runner: hello.Name, Journal: hello.Journal, N: push.N})
+	if err != nil {
+		return err
+	}
+	s.log.Warn("push refused", "runner", hello.Name, "session", push.Session, "code", f.code)
+	r.send(session.Frame{Type: session.FrameAck, Ack: &session.Ack{
+		N: push.N, Refused: &session.Refusal{Code: f.code, Message: f.words},
+	}})
+	return nil
 }
 
 // ignoreClosed lets a socket that is closing end by its reader.
