@@ -171,6 +171,9 @@ func (p *params) read(text string) {
 
 // csi copies a control sequence that draws or moves.
 func (f *feeder) csi(seq string) {
+	if len(seq) < 3 || seq[len(seq)-1] < 0x40 || seq[len(seq)-1] > 0x7e {
+		return // cut off
+	}
 	final, body := seq[len(seq)-1], seq[2:len(seq)-1]
 	private := false
 	if strings.HasPrefix(body, "?") {
@@ -178,7 +181,7 @@ func (f *feeder) csi(seq string) {
 	}
 	for i := 0; i < len(body); i++ {
 		if c := body[i]; (c < '0' || c > '9') && c != ';' && c != ':' {
-			return // another private form, or cut off
+			return // another private form
 		}
 	}
 	switch final {

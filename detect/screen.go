@@ -129,7 +129,7 @@ func (s *screen) add(line string, st *style) {
 		case c == 0xc2 && i+1 < len(line) && line[i+1] == 0xa0: // U+00A0
 			s.arena = append(s.arena, ' ')
 			i += 2
-		case c == 0xc2 && i+1 < len(line) && line[i+1] < 0xa0: // C1 controls
+		case c == 0xc2 && i+1 < len(line) && line[i+1] >= 0x80 && line[i+1] < 0xa0: // C1 controls
 			i += 2
 		default:
 			s.arena = append(s.arena, c)
