@@ -289,3 +289,33 @@ func (b *box) say(id, text string, more ...object) string {
 	}
 	return b.api("POST", "/sessions/"+id+"/messages", body).want(http.StatusAccepted).object()["id"].(string)
 }
+
+// connectRefused says first on a runner's socket and returns the refusal, nil if
+// there is none.
+func (b *box) connectRefused(first, token string) *session.Refusal {
+	b.t.Helper()
+	ws, _, err := b.dialRunner(token)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer ws.Close()
+	if first != "" {
+		if err := ws.WriteMessage(websocket.TextMessage, []byte(first)); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	kind, data, err := ws.ReadMessage()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	f, err := session.DecodeFrame(data, kind == websocket.BinaryMessage)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if f.Refused != nil {
+		if _, _, err := ws.ReadMessage(); err == nil {
+			b.t.Error("the socket stays open after a refusal")
+		}
+	}
+	return f.Refused
+}
