@@ -128,6 +128,15 @@ func (s *shot) group() (int, string)  { return s.proc.pid, s.proc.started }
 
 func (s *shot) outcome() outcome {
 	<-s.proc.dead
+	e := ending{Asked: s.proc.askedBy(), Signal: s.proc.signal()}
+	if e.Signal == "" {
+		e.Code = s.proc.exit.ExitCode()
+	}
+	return s.conclude(e)
+}
+
+// conclude judges a turn whose process ended like e, by all that it said.
+func (s *shot) conclude(e ending) outcome {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for stream := range s.in {
@@ -136,16 +145,14 @@ func (s *shot) outcome() outcome {
 			s.line(stream, line)
 		}
 	}
+	s.screen.block("") // ends a paragraph that came in pieces
 	said := s.reader.said()
-	e := ending{Asked: s.proc.askedBy(), Finished: s.finished, Broke: s.broke, Failed: said.Failed}
-	if e.Signal = s.proc.signal(); e.Signal == "" {
-		e.Code = s.proc.exit.ExitCode()
-	}
+	e.Finished, e.Broke, e.Failed = s.finished, s.broke, said.Failed
 	s.words.Structured, s.words.Trouble, s.words.Speech = said.Words, said.Trouble, said.Speech
 	out := outcome{thread: said.Thread, how: e.how()}
 	out.last.Verdict, out.last.ExitCode, out.last.Signal, out.last.RequestedBy = e.verdict()
 	out.last.Produced = said.Produced
-	if out.last.Verdict == session.VerdictFailed || out.last.Verdict == session.VerdictKilled {
+	if out.last.Verdict != session.VerdictOK {
 		out.last.Detail = s.words.detail()
 	}
 	out.lost = out.last.Verdict == session.VerdictFailed && s.resumed && (s.lost || unknownThread.MatchString(said.Words))

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"encoding/json"
+	"errors"
 	"regexp"
 	"strings"
 
@@ -111,7 +112,10 @@ func protocolLine(text string, into any) (ok bool) {
 	if json.Unmarshal([]byte(text), &kind) != nil || kind.Type == nil {
 		return false
 	}
-	return json.Unmarshal([]byte(text), into) == nil
+	// A field of another shape than we know leaves the rest readable.
+	var shape *json.UnmarshalTypeError
+	err := json.Unmarshal([]byte(text), into)
+	return err == nil || errors.As(err, &shape)
 }
 
 // unknownThread recognises, in an engine's own words, that it no longer has the

@@ -1,0 +1,93 @@
+package runner
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"signalbox/session"
+)
+
+func TestNoPresetGoesAroundTheEnginesOwnChecks(t *testing.T) {
+	for _, p := range Presets {
+		all := p.First + " " + p.Again + " " + p.Text
+		for _, tr := range p.Trusts {
+			all += " " + tr.Flags
+			if tr.Trust == session.TrustAsk {
+				t.Errorf("%s: nobody can be asked in one process a turn", p.Engine)
+			}
+		}
+		for _, never := range []string{"--skip-git-repo-check", "--skip-trust", "--trust"} {
+			if slices.Contains(strings.Fields(all), never) {
+				t.Errorf("%s carries %s", p.Engine, never)
+			}
+		}
+	}
+}
+
+func TestTheTextIsTheLastArgumentAndNeverAFlag(t *testing.T) {
+	const text = "--help me, {thread} {policy}  with  spaces"
+	for _, p := range Presets {
+		for _, thread := range []string{"", "T-1"} {
+			for _, trust := range p.Trusts {
+				l, err := p.launch(session.Spec{Engine: p.Engine, Trust: trust.Trust}, thread, "/p.toml", text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				last := l.args[len(l.args)-1]
+				switch {
+				case l.stdin == text && !slices.Contains(l.args, text): // opencode
+				case last == "--prompt="+text:
+				case last == text && l.args[len(l.args)-2] == "--":
+				default:
+					t.Errorf("%s: %q stdin %q", p.Engine, l.args, l.stdin)
+				}
+				joined := strings.Join(l.args, " ")
+				if thread != "" && !strings.Contains(joined, "T-1") {
+					t.Errorf("%s does not go on with its thread: %q", p.Engine, l.args)
+				}
+				if strings.Contains(strings.Replace(joined, text, "", 1), "{") {
+					t.Errorf("%s: a place is not filled in: %q", p.Engine, l.args)
+				}
+			}
+		}
+	}
+}
+
+func TestTheTrustTableInTheDocsIsTheCodes(t *testing.T) {
+	b, err := os.ReadFile("../docs/trust.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want strings.Builder
+	want.WriteString("| engine | tried with | level | flags on every turn, the first and the resumed ones | the engine then |\n|---|---|---|---|---|\n")
+	for _, p := range Presets {
+		for _, tr := range p.Trusts {
+			flags := tr.Flags
+			if tr.Env != "" {
+				flags = strings.TrimSpace(flags + " " + tr.Env)
+			}
+			want.WriteString("| " + string(p.Engine) + " | " + p.Tried + " | `" + string(tr.Trust) + "` | `" + strings.ReplaceAll(flags, "|", `\|`) + "` | " + tr.Means + " |\n")
+		}
+	}
+	want.WriteString("\n| engine | a first turn | a resumed turn | the instruction |\n|---|---|---|---|\n")
+	for _, p := range Presets {
+		text := "`" + p.Text + "`"
+		switch {
+		case p.Text == "":
+			text = "on standard input"
+		case p.Stdin && p.OnStdin != "":
+			text += "; `" + p.OnStdin + "` and standard input if long"
+		case p.Stdin:
+			text += "; standard input if long"
+		}
+		want.WriteString("| " + string(p.Engine) + " | `" + p.Program + " " + p.First + "` | `" + p.Program + " " + p.Again + "` | " + text + " |\n")
+	}
+	if !strings.Contains(string(b), want.String()) {
+		if os.Getenv("SHOW") != "" {
+			os.WriteFile(os.Getenv("SHOW"), []byte(want.String()), 0o644)
+		}
+		t.Errorf("docs/trust.md does not hold this table:\n%s", want.String())
+	}
+}
