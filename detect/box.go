@@ -15,7 +15,7 @@ func (s *screen) bottomBox() (b box, ok bool) {
 	if b.bottom < 1 {
 		return b, false
 	}
-	switch first(s.at(b.bottom)) {
+	switch s.lead(b.bottom) {
 	case '╰', '└', '┗', '╚':
 	default:
 		return b, false
@@ -26,7 +26,7 @@ func (s *screen) bottomBox() (b box, ok bool) {
 		if isTop(r.text) && r.indent == col {
 			return b, true
 		}
-		if c := first(r.text); r.blank() || r.indent != col || !isSide(c) && !isCorner(c) {
+		if c := r.lead(); r.blank() || r.indent != col || !isSide(c) && !isCorner(c) {
 			b.cut = true // its head is above what is drawn
 			return b, b.bottom-b.top > 2
 		}

@@ -59,12 +59,12 @@ func claudeLayout(s *screen) {
 	if l.said >= 0 && s.rows[l.said].indent > 20 && strings.Contains(s.at(l.said), "/effort") {
 		l.said = s.above(l.said)
 	}
-	glyph := first(s.at(l.composer.row))
+	glyph := s.lead(l.composer.row)
 	for i := l.said; i >= 0; i-- {
 		if s.blank(i) || s.rows[i].indent > 0 {
 			continue
 		}
-		c := first(s.at(i))
+		c := s.lead(i)
 		if c != '$' && (c == glyph || c == '!' || c == '❯') || strings.HasPrefix(s.at(i), "you: ") {
 			l.user = i
 			return
@@ -118,7 +118,7 @@ func (s *screen) screenReader(last int) bool {
 			return true
 		}
 	}
-	if last > 0 && first(s.at(last)) == '$' {
+	if last > 0 && s.lead(last) == '$' {
 		for i := last - 1; i >= 0 && i > last-4; i-- {
 			if startsWithAny(s.at(i), readerModes...) {
 				return true
@@ -206,6 +206,9 @@ func (s *screen) claudeFoot() (hint, low int) {
 			}
 			continue
 		}
+		if !strings.Contains(s.at(i), " to ") {
+			continue
+		}
 		for _, h := range claudeHints {
 			if strings.Contains(s.at(i), h) {
 				hint, low = i, i-1
@@ -235,7 +238,7 @@ func (s *screen) claudeQuestion(m *menu) ask {
 	}
 	frame := top
 	for i := m.lo - 1; i > top; i-- { // without a rule: under what was said, or in a box
-		if c := first(s.at(i)); s.rows[i].indent == 0 && (c == '❯' || c == '>' || c == '●' || c == '⏺' || isTop(s.at(i))) {
+		if c := s.lead(i); s.rows[i].indent == 0 && (c == '❯' || c == '>' || c == '●' || c == '⏺' || isTop(s.at(i))) {
 			top = i
 			break
 		}
@@ -257,12 +260,13 @@ func (s *screen) claudeQuestion(m *menu) ask {
 	}
 	a.title = part{q, low}
 	a.body = part{head, q - 1}
-	switch text := strings.TrimLeft(string(s.flow(nil, part{q, low})), " "); {
-	case strings.Contains(text, "Would you like to proceed"):
+	s.words = s.flow(s.words[:0], part{q, low})
+	switch text := s.words; {
+	case bytesContain(text, "Would you like to proceed"):
 		a.kind = kindPlan
-	case strings.HasPrefix(text, "Do you want to use this API key"), strings.HasPrefix(text, "Select login method"):
+	case begins(text, "Do you want to use this API key"), begins(text, "Select login method"):
 		a.kind = kindLogin
-	case strings.HasPrefix(text, "Do you want to"):
+	case begins(text, "Do you want to"):
 		a.kind = kindApproval
 	default:
 		a.kind = s.claudeKind(head, low)
@@ -384,10 +388,10 @@ func isClaudeSpinner(r rune) bool {
 func (s *screen) claudeStatus() int {
 	for i := s.lay.said; i > s.lay.user; i-- {
 		if !s.blank(i) && s.rows[i].indent == 0 {
-			if isClaudeSpinner(first(s.at(i))) && strings.HasPrefix(after0(s.at(i)), " ") {
+			if isClaudeSpinner(s.lead(i)) && strings.HasPrefix(after0(s.at(i)), " ") {
 				return i
 			}
-			if c := first(s.at(i)); c == '●' || c == '⏺' {
+			if c := s.lead(i); c == '●' || c == '⏺' {
 				return -1
 			}
 		}
@@ -507,7 +511,7 @@ func claudeBackground(s *screen, out *session.Reading) bool {
 		at = i
 	}
 	for i := l.composer.end + 1; i <= s.last() && at < 0; i++ {
-		if first(s.at(i)) == '◯' || backgroundCount(s.at(i)) {
+		if s.lead(i) == '◯' || backgroundCount(s.at(i)) {
 			at = i
 		}
 	}
@@ -562,7 +566,7 @@ func claudeDone(s *screen, out *session.Reading) bool {
 			if strings.Contains(s.at(i), "Claude Code v") {
 				return false
 			}
-			if c := first(s.at(i)); s.rows[i].indent == 0 && (c == '●' || c == '⏺' || isClaudeSpinner(c)) {
+			if c := s.lead(i); s.rows[i].indent == 0 && (c == '●' || c == '⏺' || isClaudeSpinner(c)) {
 				break
 			}
 		}

@@ -90,7 +90,7 @@ func codexLayout(s *screen) {
 	}
 	l.said = s.above(top)
 	for i := top - 1; i >= 0; i-- {
-		if c := first(s.at(i)); s.rows[i].indent == l.composer.top && (c == '›' || c == '▌') && !strings.HasPrefix(after(s.at(i)), "/") {
+		if c := s.lead(i); s.rows[i].indent == l.composer.top && (c == '›' || c == '▌') && !strings.HasPrefix(after(s.at(i)), "/") {
 			l.user = i
 			break
 		}
@@ -114,9 +114,9 @@ func (s *screen) codexDrafted(last int) bool {
 	}
 	for i := c.Y; i >= 0; i-- {
 		if r := &s.rows[i]; !r.blank() && r.indent < 2 {
-			return r.indent == 0 && first(r.text) == '›'
+			return r.indent == 0 && r.lead() == '›'
 		}
-		if s.rows[i].indent == 2 && first(s.at(i)) == '›' {
+		if s.rows[i].indent == 2 && s.lead(i) == '›' {
 			return false // a notes field
 		}
 	}
@@ -355,7 +355,7 @@ func (s *screen) codexQuestion() ask {
 // startUp reports whether row i, at the margin, belongs to a dialog that comes
 // before the first composer: its long rows are wrapped to the margin.
 func (s *screen) startUp(i int) bool {
-	switch first(s.at(i)) {
+	switch s.lead(i) {
 	case '›', '•', '◦', '■', '✔', '✗', '⚠', '$', '╰', '│':
 		return false
 	}
@@ -565,7 +565,7 @@ func codexFailed(s *screen, out *session.Reading) bool {
 		return false
 	}
 	for i := l.said; i > l.user; i-- {
-		if s.blank(i) || first(s.at(i)) != '■' || s.rows[i].indent != l.composer.top {
+		if s.blank(i) || s.lead(i) != '■' || s.rows[i].indent != l.composer.top {
 			continue
 		}
 		if startsWithAny(after(s.at(i)), "Conversation interrupted") {
@@ -593,7 +593,7 @@ func codexStreaming(s *screen, out *session.Reading) bool {
 		r := &s.rows[i]
 		switch {
 		case r.blank():
-		case r.indent == 0 && first(r.text) == '■', r.indent == 2 && strings.HasPrefix(r.text[2:], "Worked for "):
+		case r.indent == 0 && r.lead() == '■', r.indent == 2 && strings.HasPrefix(r.text[2:], "Worked for "):
 			return false
 		default:
 			answer = i
@@ -636,7 +636,7 @@ func codexDone(s *screen, out *session.Reading) bool {
 		for i := l.said; i >= 0; i-- {
 			if r := &s.rows[i]; strings.Contains(r.text, ">_ OpenAI Codex") {
 				return false
-			} else if c := first(r.text); r.indent == l.composer.top && (c == '•' || c == '■') {
+			} else if c := r.lead(); r.indent == l.composer.top && (c == '•' || c == '■') {
 				break
 			}
 		}

@@ -59,11 +59,7 @@ func (s *screen) unbar() {
 		if s.barAt(i) == edge {
 			r := &s.rows[i]
 			_, k := decodeLast(r.text)
-			text := r.text[:len(r.text)-k]
-			if c, k := decodeLast(strings.TrimRight(text, " ")); isSide(c) && edge == s.width() {
-				_ = k // a frame beside the bar stays
-			}
-			r.set(text)
+			r.set(r.text[:len(r.text)-k])
 		}
 	}
 }
@@ -133,7 +129,7 @@ func copilotFailed(s *screen, out *session.Reading) bool {
 		if r.blank() || r.indent > 1 {
 			continue
 		}
-		if first(r.text) != '✗' {
+		if r.lead() != '✗' {
 			return false
 		}
 		end := i

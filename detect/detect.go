@@ -220,7 +220,7 @@ func (s *screen) placeholder(i, from int, known []string) bool {
 		return false
 	}
 	seen, dim := 0, 0
-	for at, c := range s.rows[i].chars {
+	for at, c := range s.chars(i) {
 		if at < from || c.r == ' ' {
 			continue
 		}

@@ -115,7 +115,7 @@ func FuzzScreen(f *testing.F) {
 			if strings.HasSuffix(r.text, " ") || strings.ContainsAny(r.text, "\x1b\n\x00") {
 				t.Fatalf("row %q", r.text)
 			}
-			for at, c := range r.chars {
+			for at, c := range s.chars(i) {
 				if at < len(r.text) && c.r < 0x80 && r.text[at] != byte(c.r) {
 					t.Fatalf("character %q at %d of %q", c.r, at, r.text)
 				}

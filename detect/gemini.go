@@ -48,7 +48,7 @@ func geminiLayout(s *screen) {
 		top--
 	}
 	row := top + 1
-	glyph := first(s.at(row))
+	glyph := s.lead(row)
 	if !isRule(s.at(top), "▄") || s.blank(row) || s.rows[row].indent != 1 || glyph != '>' && glyph != '!' && glyph != '*' {
 		return
 	}
@@ -137,7 +137,7 @@ func (s *screen) failedWith(mark rune, col int, out *session.Reading) bool {
 	}
 	for i := l.said; i > l.user; i-- {
 		r := &s.rows[i]
-		if r.blank() || r.indent != col || first(r.text) != mark {
+		if r.blank() || r.indent != col || r.lead() != mark {
 			continue
 		}
 		end := i
@@ -165,7 +165,7 @@ func (s *screen) brailleSpinner(hint string, out *session.Reading) bool {
 	}
 	for i := low; i > floor; i-- {
 		r := &s.rows[i]
-		if c := first(r.text); r.indent > 2 || c <= 0x2800 || c > 0x28ff {
+		if c := r.lead(); r.indent > 2 || c <= 0x2800 || c > 0x28ff {
 			continue
 		}
 		if s.has(i, min(i+2, low), hint) {
@@ -191,7 +191,7 @@ func geminiDone(s *screen, out *session.Reading) bool {
 	}
 	if l.user < 0 {
 		for i := l.said; i >= 0; i-- {
-			if c := first(s.at(i)); s.rows[i].indent == 0 && c == '✦' {
+			if c := s.lead(i); s.rows[i].indent == 0 && c == '✦' {
 				break
 			}
 			if strings.Contains(s.at(i), "Gemini CLI v") || startsWithAny(s.at(i), "Tips for getting started", "4. Be specific for the best results") {

@@ -217,7 +217,7 @@ func (s *screen) transcript(i int) bool {
 	if s.blank(i) || s.indent(i) > 0 {
 		return false
 	}
-	switch first(s.at(i)) {
+	switch s.lead(i) {
 	case '›', '•', '◦', '■', '✔', '✗', '⚠', '❯':
 		return !isChoice(s.at(i))
 	}

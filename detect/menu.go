@@ -145,7 +145,7 @@ func (s *screen) listed(floor, hi int) (m menu, ok bool) {
 	m.selected = -1
 	for i := hi; i >= floor; i-- {
 		r := &s.inner[i]
-		if r.blank() || !isCursor(first(r.text)) {
+		if r.blank() || !isCursor(r.lead()) {
 			continue
 		}
 		_, n := decode(r.text[r.indent:])
@@ -227,6 +227,9 @@ func (s *screen) unframe() {
 // unboxed removes one frame from both ends of a row; shift is 0 without one.
 func unboxed(text string) (inner string, shift int) {
 	i := spaces(text, 0)
+	if i == len(text) || text[i] < 0x80 {
+		return text, 0
+	}
 	c, n := decode(text[i:])
 	if !isSide(c) {
 		if isCorner(c) {
@@ -276,5 +279,29 @@ func ruled(text string) string {
 	return strings.TrimFunc(text, func(r rune) bool { return r == ' ' || isLine(r) || isCorner(r) || isSide(r) })
 }
 
-// frameOnly reports whether a row holds nothing but frame.
-func frameOnly(text string) bool { return ruled(text) == "" }
+// frameOnly reports whether a row holds nothing but frame: box drawing, and the
+// blocks that stand for lines.
+func frameOnly(text string) bool {
+	for i := 0; i < len(text); {
+		if text[i] == ' ' {
+			i++
+			continue
+		}
+		if text[i] != 0xe2 || i+2 >= len(text) {
+			return false
+		}
+		switch text[i+1] {
+		case 0x94, 0x95: // U+2500 to U+257F
+		case 0x96:
+			switch text[i+2] {
+			case 0x80, 0x81, 0x84, 0x8c, 0x8e, 0x8f, 0x94:
+			default:
+				return false
+			}
+		default:
+			return false
+		}
+		i += 3
+	}
+	return true
+}

@@ -178,7 +178,7 @@ func (s *screen) lit(i, at int) bool {
 		return false
 	}
 	ground, seen := uint32(0), false
-	for pos, c := range s.rows[i].chars {
+	for pos, c := range s.chars(i) {
 		if !seen && pos > 0 && c.r == ' ' && s.rows[i].indent < pos {
 			ground, seen = c.st.bg, true
 		}
@@ -256,7 +256,7 @@ func opencodeBar(s *screen, out *session.Reading) bool {
 		return false
 	}
 	for i := c.end + 1; i <= s.last() && i <= c.end+3; i++ {
-		if r := first(s.at(i)); r == '⬝' || r == '■' {
+		if r := s.lead(i); r == '⬝' || r == '■' {
 			out.Evidence = s.evidence(i)
 			return true
 		}
@@ -313,7 +313,7 @@ func opencodeDone(s *screen, out *session.Reading) bool {
 	for i := l.said; i >= 0; i-- {
 		if r := &s.rows[i]; strings.Contains(r.text, "█▀▀█ █▀▀█") {
 			return false
-		} else if !r.blank() && (first(r.text) == '▣' || s.bar(i, s.rows[l.composer.end].indent) && !s.popupRow(i)) {
+		} else if !r.blank() && (r.lead() == '▣' || s.bar(i, s.rows[l.composer.end].indent) && !s.popupRow(i)) {
 			break
 		}
 	}

@@ -82,8 +82,8 @@ func (s *screen) prompt(a ask, m *menu) (*session.Prompt, []int) {
 		}
 		return b
 	})
-	var labels, names, keys [maxOptions]mark
-	var notes [maxOptions]mark
+	var labels, names, notes [maxOptions]mark
+	var picks [maxOptions]string
 	n := 0
 	if m != nil {
 		n = m.n
@@ -91,10 +91,7 @@ func (s *screen) prompt(a ask, m *menu) (*session.Prompt, []int) {
 			o := &m.opts[i]
 			labels[i] = put(func(b []byte) []byte { return s.label(b, o) })
 			notes[i] = put(func(b []byte) []byte { return s.describe(b, o) })
-			text := string(buf[labels[i].from:labels[i].to])
-			name, key := nameAndKey(text, o.num, a.letters)
-			names[i] = put(func(b []byte) []byte { return append(b, name...) })
-			keys[i] = put(func(b []byte) []byte { return append(b, key...) })
+			names[i], picks[i] = nameAndKey(buf, labels[i], o.num, a.letters)
 		}
 	}
 	sum := sha256.New()
@@ -147,7 +144,7 @@ func (s *screen) prompt(a ask, m *menu) (*session.Prompt, []int) {
 	p.Title, p.Body, p.Digest = text[title.from:title.to], text[body.from:body.to], text[id.from:id.to]
 	for i := range n {
 		o := &b.opts[i]
-		o.Label, o.Option, o.Key = text[labels[i].from:labels[i].to], text[names[i].from:names[i].to], text[keys[i].from:keys[i].to]
+		o.Label, o.Option, o.Key = text[labels[i].from:labels[i].to], text[names[i].from:names[i].to], picks[i]
 		o.Selected = m.opts[i].cursor
 		for j := range i { // an answer names one option
 			if b.opts[j].Option == o.Option {
@@ -329,7 +326,7 @@ func (s *screen) label(b []byte, o *option) []byte {
 		} else if !s.wrapped(i-1, i) {
 			break // a description of its own
 		}
-		if !(strings.HasSuffix(string(b), "/")) {
+		if b[len(b)-1] != '/' {
 			b = append(b, ' ')
 		}
 		b = append(b, part...)
@@ -368,26 +365,54 @@ func beforeGap(text string) (head string, at int) {
 	return text, 0
 }
 
-// nameAndKey takes apart "Yes, proceed (y)".
-func nameAndKey(label string, num int, letters bool) (name, key string) {
+// nameAndKey takes apart "Yes, proceed (y)" and "[a] Accept": what an answer
+// names, and the key that chooses it, "" where only arrows do.
+func nameAndKey(buf []byte, label mark, num int, letters bool) (name mark, key string) {
 	name = label
-	if strings.HasPrefix(name, "[") && len(name) > 3 && name[2] == ']' { // [a] Accept
-		return strings.TrimLeft(name[3:], " "), strings.ToLower(name[1:2])
+	text := buf[label.from:label.to]
+	if len(text) > 3 && text[0] == '[' && text[2] == ']' {
+		name.from += 3
+		for name.from < name.to && buf[name.from] == ' ' {
+			name.from++
+		}
+		return name, keyOf(text[1] | 0x20)
 	}
-	if strings.HasSuffix(name, ")") {
-		if k := strings.LastIndexByte(name, '('); k > 0 {
-			switch hint := name[k+1 : len(name)-1]; {
-			case hint == "esc":
-				name, key = strings.TrimRight(name[:k], " "), "Escape"
-			case len(hint) == 1 && letters:
-				name, key = strings.TrimRight(name[:k], " "), hint
-			case hint == "shift+tab" || hint == "recommended" || hint == "current" || hint == "default":
-				name = strings.TrimRight(name[:k], " ")
+	if n := len(text); n > 0 && text[n-1] == ')' {
+		k := n - 1
+		for k > 0 && text[k] != '(' {
+			k--
+		}
+		short := true
+		switch hint := text[k+1 : n-1]; {
+		case k == 0:
+			short = false
+		case string(hint) == "esc":
+			key = "Escape"
+		case len(hint) == 1 && letters:
+			key = keyOf(hint[0])
+		case string(hint) == "shift+tab", string(hint) == "recommended", string(hint) == "current", string(hint) == "default":
+		default:
+			short = false
+		}
+		if short {
+			name.to = label.from + k
+			for name.to > name.from && buf[name.to-1] == ' ' {
+				name.to--
 			}
 		}
 	}
 	if num > 0 && num < 10 {
-		key = string(rune('0' + num))
+		key = keyOf('0' + byte(num))
 	}
 	return name, key
+}
+
+const keyNames = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+// keyOf is the name of a digit's or a letter's key.
+func keyOf(c byte) string {
+	if k := strings.IndexByte(keyNames, c); k >= 0 {
+		return keyNames[k : k+1]
+	}
+	return ""
 }

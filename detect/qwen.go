@@ -51,7 +51,7 @@ func qwenConfirm(s *screen, out *session.Reading) bool {
 		return false
 	}
 	last := s.last()
-	c := first(s.at(last))
+	c := s.lead(last)
 	waits := c > 0x2800 && c <= 0x28ff && s.has(last, last, "waitingforuserconfirmation")
 	s.unframe()
 	low := last

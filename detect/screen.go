@@ -8,12 +8,20 @@ import (
 // row is one row of a screen.
 type row struct {
 	text   string // what stands there: SGR removed, no-break spaces as spaces, no trailing spaces
-	indent int    // spaces before the first other character; len(text) of a blank row is 0
+	indent int    // spaces before the first other character; 0 of a blank row
 	raw    string // as it came, with SGR
-	start  style  // the style in force where raw begins
 }
 
 func (r *row) blank() bool { return r.text == "" }
+
+// lead is the first character of the row that is not a space, 0 of a blank one.
+func (r *row) lead() rune {
+	if r.text == "" {
+		return 0
+	}
+	c, _ := decode(r.text[r.indent:])
+	return c
+}
 
 // screen is what a person would see now, and the facts beside it. Rows are
 // counted from 0 at the top. It is reused, so nothing may keep a row's text.
@@ -66,19 +74,18 @@ func (s *screen) load(in Input) {
 	if in.Rows > 0 {
 		pane = lastLines(pane, in.Rows)
 	}
-	var st style
 	for len(pane) > 0 || len(s.rows) == 0 {
 		line := pane
 		if i := strings.IndexByte(pane, '\n'); i >= 0 {
 			line, pane = pane[:i], pane[i+1:]
 			if pane == "" { // the last row is blank, and so counts for nothing
-				s.add(line, &st)
+				s.add(line)
 				break
 			}
 		} else {
 			pane = ""
 		}
-		s.add(line, &st)
+		s.add(line)
 	}
 	if len(s.spans) > 0 {
 		text := string(s.arena)
@@ -106,9 +113,9 @@ func lastLines(text string, n int) string {
 	return text[end+1:]
 }
 
-// add appends one line as it came, and leaves in st the style that follows it.
-func (s *screen) add(line string, st *style) {
-	r := row{raw: line, start: *st}
+// add appends one line as it came.
+func (s *screen) add(line string) {
+	r := row{raw: line}
 	if plain(line) {
 		r.set(line)
 		s.rows = append(s.rows, r)
@@ -116,20 +123,30 @@ func (s *screen) add(line string, st *style) {
 	}
 	from := len(s.arena)
 	for i := 0; i < len(line); {
-		switch c := line[i]; {
+		c := line[i]
+		if !special[c] {
+			k := i + 1
+			for k < len(line) && !special[line[k]] {
+				k++
+			}
+			s.arena = append(s.arena, line[i:k]...)
+			i = k
+			continue
+		}
+		switch {
 		case c == 0x1b:
 			n := escape(line[i:])
-			s.note(line[i:i+n], st)
+			s.note(line[i : i+n])
 			i += n
 		case c == '\t':
 			s.arena = append(s.arena, ' ')
 			i++
-		case c < ' ' || c == 0x7f:
+		case c != 0xc2:
 			i++
-		case c == 0xc2 && i+1 < len(line) && line[i+1] == 0xa0: // U+00A0
+		case i+1 < len(line) && line[i+1] == 0xa0: // U+00A0
 			s.arena = append(s.arena, ' ')
 			i += 2
-		case c == 0xc2 && i+1 < len(line) && line[i+1] >= 0x80 && line[i+1] < 0xa0: // C1 controls
+		case i+1 < len(line) && line[i+1] >= 0x80 && line[i+1] < 0xa0: // C1 controls
 			i += 2
 		default:
 			s.arena = append(s.arena, c)
@@ -141,23 +158,32 @@ func (s *screen) add(line string, st *style) {
 }
 
 // note takes one escape sequence into account.
-func (s *screen) note(seq string, st *style) {
+func (s *screen) note(seq string) {
 	if len(seq) < 3 || seq[1] != '[' {
 		return
 	}
 	switch seq[len(seq)-1] {
 	case 'm':
 		s.styled = true
-		st.apply(seq[2 : len(seq)-1])
 	case 'H', 'f', 'A', 'B', 'C', 'D', 'E', 'F', 'G', 'd', 'r', 'L', 'M':
 		s.moves = true
 	}
 }
 
+// special are the bytes that are removed or replaced: controls, and those that
+// begin U+0080 to U+00BF.
+var special = func() (t [256]bool) {
+	for c := range ' ' {
+		t[c] = true
+	}
+	t[0x7f], t[0xc2] = true, true
+	return t
+}()
+
 // plain reports whether a line needs nothing removed or replaced.
 func plain(line string) bool {
 	for i := 0; i < len(line); i++ {
-		if c := line[i]; c < ' ' || c == 0x7f || c == 0xc2 {
+		if special[line[i]] {
 			return false
 		}
 	}
@@ -170,11 +196,7 @@ func (r *row) set(text string) {
 		n--
 	}
 	text = text[:n]
-	i := 0
-	for i < n && text[i] == ' ' {
-		i++
-	}
-	r.text, r.indent = text, i
+	r.text, r.indent = text, spaces(text, 0)
 }
 
 // at returns the text of row i, or "" outside the screen.
@@ -185,10 +207,25 @@ func (s *screen) at(i int) string {
 	return s.rows[i].text
 }
 
-func (s *screen) blank(i int) bool  { return s.at(i) == "" }
-func (s *screen) indent(i int) int  { return s.rows[i].indent }
-func (s *screen) last() int         { return len(s.rows) - 1 }
-func (s *screen) trim(i int) string { return strings.TrimLeft(s.at(i), " ") }
+func (s *screen) blank(i int) bool { return s.at(i) == "" }
+func (s *screen) indent(i int) int { return s.rows[i].indent }
+func (s *screen) last() int        { return len(s.rows) - 1 }
+
+// trim returns row i without the spaces before it.
+func (s *screen) trim(i int) string {
+	if i < 0 || i >= len(s.rows) {
+		return ""
+	}
+	return s.rows[i].text[s.rows[i].indent:]
+}
+
+// lead is the first character of row i, 0 of a blank one.
+func (s *screen) lead(i int) rune {
+	if i < 0 || i >= len(s.rows) {
+		return 0
+	}
+	return s.rows[i].lead()
+}
 
 // above returns the nearest row over i that is not blank, or -1.
 func (s *screen) above(i int) int {

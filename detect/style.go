@@ -1,6 +1,9 @@
 package detect
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // escape returns the length of the escape sequence that s begins with.
 func escape(s string) int {
@@ -98,9 +101,32 @@ type char struct {
 	st style
 }
 
-// chars yields each character of the row with its offset in text.
-func (r *row) chars(yield func(at int, c char) bool) {
-	st, at := r.start, 0
+// chars yields each character of row i with its offset in text.
+func (s *screen) chars(i int) func(yield func(at int, c char) bool) {
+	return func(yield func(at int, c char) bool) { s.rows[i].chars(s.styleAt(i), yield) }
+}
+
+// styleAt is the style in force where row i begins: SGR goes on over line ends.
+func (s *screen) styleAt(i int) (st style) {
+	for j := range s.rows[:i] {
+		raw := s.rows[j].raw
+		for k := strings.IndexByte(raw, 0x1b); k >= 0; {
+			n := escape(raw[k:])
+			if seq := raw[k : k+n]; n >= 3 && seq[1] == '[' && seq[n-1] == 'm' {
+				st.apply(seq[2 : n-1])
+			}
+			next := strings.IndexByte(raw[k+n:], 0x1b)
+			if next < 0 {
+				break
+			}
+			k += n + next
+		}
+	}
+	return st
+}
+
+func (r *row) chars(st style, yield func(at int, c char) bool) {
+	at := 0
 	for i := 0; i < len(r.raw); {
 		c := r.raw[i]
 		switch {

@@ -30,7 +30,14 @@ func after(text string) string {
 // isRule reports whether a row is a horizontal rule drawn with c, however much
 // text stands in it, and begins at the margin.
 func isRule(text, c string) bool {
-	return strings.HasPrefix(text, c) && strings.HasPrefix(text[len(c):], c) && strings.Count(text, c) >= 8
+	if !strings.HasPrefix(text, c) || !strings.HasPrefix(text[len(c):], c) {
+		return false
+	}
+	n := 2 * len(c)
+	for n < 8*len(c) && strings.HasPrefix(text[n:], c) {
+		n += len(c)
+	}
+	return n == 8*len(c) || strings.Count(text, c) >= 8
 }
 
 // spaces returns where the spaces at text[i:] end.
@@ -55,15 +62,38 @@ func decodeLast(text string) (rune, int) { return utf8.DecodeLastRuneInString(te
 
 // columns returns how many cells text takes.
 func columns(text string) int {
+	n := 0
 	for i := 0; i < len(text); i++ {
-		if text[i] >= utf8.RuneSelf {
+		switch c := text[i]; {
+		case c < utf8.RuneSelf:
+			n++
+		case c&0xc0 == 0x80: // the rest of a character
+		case c >= 0xc3 && c <= 0xc9: // Latin
+			n++
+		case c == 0xe2 && i+1 < len(text) && narrow[text[i+1]&0x3f]:
+			n++
+		default:
 			return displaywidth.String(text)
 		}
 	}
-	return len(text)
+	return n
 }
 
-// cut returns what follows prefix in text.
+// narrow tells by their second byte which characters from U+2000 take one cell
+// for certain: arrows, frames, blocks and braille, with which engines draw.
+var narrow = func() (t [64]bool) {
+	for _, c := range []byte{0x86, 0x94, 0x95, 0x96, 0xa0, 0xa1, 0xa2, 0xa3} {
+		t[c&0x3f] = true
+	}
+	return t
+}()
+
+// begins reports whether b begins with prefix.
+func begins(b []byte, prefix string) bool {
+	return len(b) >= len(prefix) && string(b[:len(prefix)]) == prefix
+}
+
+// startsWithAny reports whether text begins with one of prefixes.
 func startsWithAny(text string, prefixes ...string) bool {
 	for _, p := range prefixes {
 		if strings.HasPrefix(text, p) {
