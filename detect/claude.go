@@ -356,7 +356,7 @@ func claudeReaderMenu(s *screen, out *session.Reading) bool {
 	if !ok {
 		return false
 	}
-	a := ask{kind: kindQuestion, title: part{m.lo - 1, m.lo - 1}, body: none}
+	a := ask{kind: kindQuestion, title: part{m.lo - 1, m.lo - 1}, body: none, enter: true} // a digit alone does nothing here
 	for i := m.lo - 1; i >= 0; i-- {
 		if strings.HasPrefix(s.at(i), "Permission Required") {
 			a.kind, a.body = kindApproval, part{i, m.lo - 2}
@@ -367,9 +367,6 @@ func claudeReaderMenu(s *screen, out *session.Reading) bool {
 		}
 	}
 	out.Prompt, out.Evidence = s.prompt(a, &m)
-	for i := range out.Prompt.Options { // a digit alone does nothing here
-		out.Prompt.Options[i].Key += " Enter"
-	}
 	out.Evidence = append(out.Evidence, at)
 	return true
 }
@@ -441,8 +438,7 @@ func claudeFailed(s *screen, out *session.Reading) bool {
 	for end < l.said && !s.blank(end+1) {
 		end++
 	}
-	words := s.unwrapped(at, end)
-	out.Failure = session.CleanDetail(after(words))
+	out.Failure = detail(afterFirst(s.unwrapped(at, end)))
 	out.CanType = l.composer.free()
 	out.Evidence = s.evidence(at, l.composer.row)
 	return true

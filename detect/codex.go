@@ -14,14 +14,14 @@ import (
 // the title.
 var codex = detector{layout: codexLayout, rules: []rule{
 	modal,
+	{Rule{"codex-list", session.StatusWaiting, "a full-screen list (resume, agents) with key hints in place of the composer",
+		"what is typed there filters or opens something"}, codexList},
 	{Rule{"codex-menu", session.StatusWaiting, "numbered choices with key hints as the last rows, and no composer below them",
 		"a question takes the composer's place; quoted ones have the composer below"}, codexMenu},
 	{Rule{"codex-choice-bar", session.StatusWaiting, "0.40: a block of rows with ▌, a question first, as the last rows, without the send hint",
 		"0.40 draws choices beside each other"}, codexChoiceBar},
 	{Rule{"codex-pager", session.StatusWaiting, "the full-screen pager of a command or an edit that waits for approval (/ E X E C /, / P A T C H /)",
 		"the pager hides every word of the question, which is still open"}, codexPager},
-	{Rule{"codex-list", session.StatusWaiting, "a full-screen list (resume, agents) with key hints in place of the composer",
-		"what is typed there filters or opens something"}, codexList},
 	{Rule{"codex-title-asks", session.StatusWaiting, `"Action Required" in the title`,
 		"the title tells where a pager or another view covers the question"}, codexTitleAsks},
 	{Rule{"codex-cursor-hidden", session.StatusWaiting, "no composer, and the cursor is hidden",
@@ -575,7 +575,7 @@ func codexFailed(s *screen, out *session.Reading) bool {
 		for end < l.said && !s.blank(end+1) && !s.transcript(end+1) {
 			end++
 		}
-		out.Failure = session.CleanDetail(strings.TrimPrefix(s.unwrapped(i, end), "■ "))
+		out.Failure = detail(afterFirst(s.unwrapped(i, end)))
 		out.Evidence = s.evidence(i, end)
 		out.CanType = l.composer.free()
 		return true

@@ -67,12 +67,20 @@ func (s *screen) unbar() {
 // barAt returns how wide row i is if it ends with a scroll bar, else 0.
 func (s *screen) barAt(i int) int {
 	t := s.at(i)
-	c, k := decodeLast(t)
-	if c != '┃' && c != '█' && c != '│' {
+	n := len(t) - 3
+	if n < 0 || t[n] != 0xe2 {
 		return 0
 	}
-	if first(t) == '│' && !strings.HasSuffix(t[:len(t)-k], "│") || first(t) == '╭' || first(t) == '╰' {
-		return 0 // a frame's own side
+	if end := t[n:]; end != "┃" && end != "█" && end != "│" {
+		return 0
+	}
+	switch s.lead(i) {
+	case '╭', '╰':
+		return 0
+	case '│':
+		if !strings.HasSuffix(t[:n], "│") {
+			return 0 // a frame's own side
+		}
 	}
 	return columns(t)
 }
@@ -136,7 +144,7 @@ func copilotFailed(s *screen, out *session.Reading) bool {
 		for end < l.said && !s.blank(end+1) {
 			end++
 		}
-		out.Failure = session.CleanDetail(after(s.unwrapped(i, end)))
+		out.Failure = detail(afterFirst(s.unwrapped(i, end)))
 		out.Evidence = s.evidence(i, end)
 		out.CanType = l.composer.free()
 		return true

@@ -144,7 +144,7 @@ func (s *screen) failedWith(mark rune, col int, out *session.Reading) bool {
 		for end < l.said && !s.blank(end+1) && s.rows[end+1].indent > col {
 			end++
 		}
-		out.Failure = session.CleanDetail(after(s.unwrapped(i, end)))
+		out.Failure = detail(afterFirst(s.unwrapped(i, end)))
 		out.Evidence = s.evidence(i, end)
 		out.CanType = l.composer.free()
 		return true

@@ -35,7 +35,7 @@ func genericYesNo(s *screen, out *session.Reading) bool {
 	from := last
 	if len(text) < 5 && last > 0 { // wrapped off
 		from = last - 1
-		text = strings.TrimRight(s.joined(from, last), " :?>")
+		text = strings.TrimRight(s.at(from)+" "+s.trim(last), " :?>")
 	}
 	options, ok := yesNo(text)
 	if !ok {

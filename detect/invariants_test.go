@@ -210,3 +210,15 @@ func inside(s, pane string) bool {
 	at, from := uintptr(unsafe.Pointer(unsafe.StringData(s))), uintptr(unsafe.Pointer(unsafe.StringData(pane)))
 	return at >= from && at < from+uintptr(len(pane))
 }
+
+// An engine's words are cleaned as the contract says, whatever they hold.
+func TestDetailIsTheContracts(t *testing.T) {
+	for _, s := range []string{
+		"", "plain words", strings.Repeat("long words ", 60), strings.Repeat("é", 400), strings.Repeat("x", 299) + " yz",
+		strings.Repeat("x", 300), strings.Repeat("x", 301), "a\u202eb", "a\u061cb", "漢字 words", "😀" + strings.Repeat("x", 298), "We’re “busy” — wait…",
+	} {
+		if got, want := detail([]byte(s)), session.CleanDetail(s); got != want {
+			t.Errorf("detail(%.20q…) = %q, want %q", s, got, want)
+		}
+	}
+}

@@ -276,32 +276,56 @@ func isLine(r rune) bool {
 
 // ruled returns the words that stand in a horizontal frame row, "" if none.
 func ruled(text string) string {
-	return strings.TrimFunc(text, func(r rune) bool { return r == ' ' || isLine(r) || isCorner(r) || isSide(r) })
+	i, n := 0, len(text)
+	for i < n {
+		if text[i] == ' ' {
+			i++
+		} else if frameAt(text, i) {
+			i += 3
+		} else {
+			break
+		}
+	}
+	for n > i {
+		if text[n-1] == ' ' {
+			n--
+		} else if n-3 >= i && frameAt(text, n-3) {
+			n -= 3
+		} else {
+			break
+		}
+	}
+	return text[i:n]
 }
 
-// frameOnly reports whether a row holds nothing but frame: box drawing, and the
-// blocks that stand for lines.
+// frameOnly reports whether a row holds nothing but frame.
 func frameOnly(text string) bool {
 	for i := 0; i < len(text); {
 		if text[i] == ' ' {
 			i++
-			continue
-		}
-		if text[i] != 0xe2 || i+2 >= len(text) {
+		} else if frameAt(text, i) {
+			i += 3
+		} else {
 			return false
 		}
-		switch text[i+1] {
-		case 0x94, 0x95: // U+2500 to U+257F
-		case 0x96:
-			switch text[i+2] {
-			case 0x80, 0x81, 0x84, 0x8c, 0x8e, 0x8f, 0x94:
-			default:
-				return false
-			}
-		default:
-			return false
-		}
-		i += 3
 	}
 	return true
+}
+
+// frameAt reports whether the character at text[i] is frame: box drawing, and
+// the blocks that stand for lines. All of them take three bytes.
+func frameAt(text string, i int) bool {
+	if text[i] != 0xe2 || i+2 >= len(text) {
+		return false
+	}
+	switch text[i+1] {
+	case 0x94, 0x95: // U+2500 to U+257F
+		return true
+	case 0x96:
+		switch text[i+2] {
+		case 0x80, 0x81, 0x84, 0x8c, 0x8e, 0x8f, 0x94:
+			return true
+		}
+	}
+	return false
 }

@@ -282,7 +282,7 @@ func opencodeFailed(s *screen, out *session.Reading) bool {
 	if !ok {
 		return false
 	}
-	var words []byte
+	words := s.words[:0]
 	from := low
 	for i := low; i >= top; i-- {
 		if text := afterBar(s.at(i)); text == "" || strings.HasPrefix(text, "┃") {
@@ -294,12 +294,16 @@ func opencodeFailed(s *screen, out *session.Reading) bool {
 		}
 	}
 	for i := from; i <= low; i++ {
+		if len(words) > 0 {
+			words = append(words, ' ')
+		}
 		words = appendWords(words, afterBar(s.at(i)))
 	}
+	s.words = words
 	if len(words) == 0 {
 		return false
 	}
-	out.Failure = session.CleanDetail(string(words))
+	out.Failure = detail(words)
 	out.Evidence = s.evidence(from, l.said)
 	out.CanType = l.composer.free()
 	return true

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
+	"unicode/utf8"
 
 	"signalbox/session"
 )
@@ -35,6 +36,7 @@ type ask struct {
 	freeText bool
 	letters  bool // choices name their key in brackets at the end: "Yes, proceed (y)"
 	sides    bool // choices stand beside each other
+	enter    bool // a key only selects; Enter chooses
 }
 
 // bundle is a prompt with all it points to, in one allocation.
@@ -92,32 +94,24 @@ func (s *screen) prompt(a ask, m *menu) (*session.Prompt, []int) {
 			labels[i] = put(func(b []byte) []byte { return s.label(b, o) })
 			notes[i] = put(func(b []byte) []byte { return s.describe(b, o) })
 			names[i], picks[i] = nameAndKey(buf, labels[i], o.num, a.letters)
+			if a.enter && o.num > 0 && o.num < len(withEnter) {
+				picks[i] = withEnter[o.num]
+			}
 		}
 	}
-	sum := sha256.New()
-	var piece [64]byte
-	k := 0
+	said := append(s.arena[:0], a.kind...) // what the digest covers, without spaces
 	feed := func(m mark, most int) {
 		for _, c := range buf[m.from:m.to] {
 			if c == ' ' || c == '\n' {
 				continue
 			}
 			if most--; most < 0 {
-				break
+				return
 			}
-			piece[k] = c
-			if k++; k == len(piece) {
-				sum.Write(piece[:])
-				k = 0
-			}
+			said = append(said, c)
 		}
 	}
-	end := func() {
-		piece[k] = 0
-		sum.Write(piece[:k+1])
-		k = 0
-	}
-	sum.Write([]byte(a.kind))
+	end := func() { said = append(said, 0) }
 	end()
 	const all = 1 << 30
 	above := a.words != "" || a.title.from <= a.body.from || a.body.to < a.body.from
@@ -135,8 +129,8 @@ func (s *screen) prompt(a ask, m *menu) (*session.Prompt, []int) {
 		feed(notes[i], all)
 		end()
 	}
-	var full [sha256.Size]byte
-	sum.Sum(full[:0])
+	full := sha256.Sum256(said)
+	s.arena = said
 	id := put(func(b []byte) []byte { return hex.AppendEncode(b, full[:16]) })
 
 	text := string(buf)
@@ -185,15 +179,44 @@ func (s *screen) flow(b []byte, p part) []byte {
 	return b
 }
 
-// unwrapped returns rows as one line, words that were cut put together.
-func (s *screen) unwrapped(from, to int) string {
+// unwrapped returns rows as one line, words that were cut put together and
+// single spaces between. It is valid until the next call.
+func (s *screen) unwrapped(from, to int) []byte {
 	s.unframe()
 	b := s.words[:0]
 	for i := from; i <= to; i++ {
-		b = s.join(b, 0, i, true)
+		if text := s.inner[i].text; text != "" {
+			if n := len(b); n > 0 && !s.broken(i-1) {
+				b = append(b, ' ')
+			}
+			b = appendWords(b, text[s.inner[i].indent:])
+		}
 	}
 	s.words = b
-	return string(b)
+	return b
+}
+
+// detail makes the engine's words in b one plain line by the rule of contract
+// §4, as session.CleanDetail does, with one allocation.
+func detail(b []byte) string {
+	units, cut := 0, 0
+	for i := 0; i < len(b); {
+		r, n := utf8.DecodeRune(b[i:])
+		if r == utf8.RuneError || r < ' ' || r >= 0x7f && r <= 0xa0 || r > 0x2026 && !(r >= 0x20a0 && r < 0x3000) || r == 0x61c || r >= 0x2000 && r < 0x2010 {
+			return session.CleanDetail(string(b)) // something to look closer at
+		}
+		if units++; units < session.DetailUnits {
+			cut = i + n
+		}
+		i += n
+	}
+	if units <= session.DetailUnits {
+		return string(b)
+	}
+	for cut > 0 && b[cut-1] == ' ' {
+		cut--
+	}
+	return string(append(b[:cut], "…"...))
 }
 
 // paragraphs appends the rows of p, unwrapped where a row was plainly broken to
@@ -406,6 +429,8 @@ func nameAndKey(buf []byte, label mark, num int, letters bool) (name mark, key s
 	}
 	return name, key
 }
+
+var withEnter = [...]string{"", "1 Enter", "2 Enter", "3 Enter", "4 Enter", "5 Enter", "6 Enter", "7 Enter", "8 Enter", "9 Enter"}
 
 const keyNames = "0123456789abcdefghijklmnopqrstuvwxyz"
 

@@ -182,7 +182,14 @@ var special = func() (t [256]bool) {
 
 // plain reports whether a line needs nothing removed or replaced.
 func plain(line string) bool {
-	for i := 0; i < len(line); i++ {
+	i := 0
+	for ; i+8 <= len(line); i += 8 {
+		x := word(line, i)
+		if anyBelow(x, 0x20)|anyEqual(x, 0x7f)|anyEqual(x, 0xc2) != 0 {
+			return false
+		}
+	}
+	for ; i < len(line); i++ {
 		if special[line[i]] {
 			return false
 		}
@@ -241,16 +248,6 @@ func (s *screen) below(i int) int {
 	return i
 }
 
-// joined returns rows from to to, unwrapped: their text with single spaces
-// between. It is valid until the next call.
-func (s *screen) joined(from, to int) string {
-	s.words = s.words[:0]
-	for i := max(from, 0); i <= to && i < len(s.rows); i++ {
-		s.words = appendWords(s.words, s.rows[i].text)
-	}
-	return string(s.words)
-}
-
 // has reports whether the rows from to to say phrase, wrapped anywhere: spaces
 // do not count, and phrase is given without any, in lower case.
 func (s *screen) has(from, to int, phrase string) bool {
@@ -291,18 +288,12 @@ func bytesContain(b []byte, sub string) bool {
 	return false
 }
 
-// appendWords appends text to b with one space before it and single spaces inside.
+// appendWords appends text to b with single spaces inside.
 func appendWords(b []byte, text string) []byte {
-	space := len(b) > 0 && b[len(b)-1] != ' '
 	for i := 0; i < len(text); i++ {
-		if text[i] == ' ' {
-			space = len(b) > 0
+		if text[i] == ' ' && (len(b) == 0 || b[len(b)-1] == ' ') {
 			continue
 		}
-		if space && len(b) > 0 && b[len(b)-1] != ' ' {
-			b = append(b, ' ')
-		}
-		space = false
 		b = append(b, text[i])
 	}
 	return b

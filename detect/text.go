@@ -63,20 +63,41 @@ func decodeLast(text string) (rune, int) { return utf8.DecodeLastRuneInString(te
 // columns returns how many cells text takes.
 func columns(text string) int {
 	n := 0
-	for i := 0; i < len(text); i++ {
+	for n+8 <= len(text) && word(text, n)&high == 0 {
+		n += 8
+	}
+	for i := n; i < len(text); i++ {
 		switch c := text[i]; {
 		case c < utf8.RuneSelf:
 			n++
 		case c&0xc0 == 0x80: // the rest of a character
 		case c >= 0xc3 && c <= 0xc9: // Latin
 			n++
-		case c == 0xe2 && i+1 < len(text) && narrow[text[i+1]&0x3f]:
-			n++
+		case c == 0xe2 && i+2 < len(text) && (narrow[text[i+1]&0x3f] || text[i+1] == 0x97 && text[i+2] < 0xbd || text[i+1] == 0x9d && text[i+2] >= 0xa0):
+			n++ // of the shapes and dingbats, those that are no pictures
 		default:
 			return displaywidth.String(text)
 		}
 	}
 	return n
+}
+
+// Eight bytes at a time: the tests below are nonzero if any byte of x is below
+// n (at most 128), or equal to c.
+const (
+	ones = 0x0101010101010101
+	high = 0x8080808080808080
+)
+
+func anyBelow(x uint64, n byte) uint64 { return (x - ones*uint64(n)) & ^x & high }
+
+func anyEqual(x uint64, c byte) uint64 { return anyBelow(x^ones*uint64(c), 1) }
+
+// word returns the eight bytes of s at i.
+func word(s string, i int) uint64 {
+	s = s[i : i+8]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
 // narrow tells by their second byte which characters from U+2000 take one cell
@@ -101,4 +122,13 @@ func startsWithAny(text string, prefixes ...string) bool {
 		}
 	}
 	return false
+}
+
+// afterFirst returns b after its first character and the spaces that follow it.
+func afterFirst(b []byte) []byte {
+	_, n := utf8.DecodeRune(b)
+	for n < len(b) && b[n] == ' ' {
+		n++
+	}
+	return b[n:]
 }
