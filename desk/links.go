@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"signalbox/session"
@@ -27,6 +28,7 @@ type link struct {
 	runner  Runner
 	ctx     context.Context
 	end     context.CancelFunc
+	settled atomic.Bool // messages in doubt have been asked after: the queue may go on
 }
 
 // commandWait bounds how long a command may take, in both directions.
@@ -101,9 +103,14 @@ func (d *Desk) detach(l *link) {
 	d.feed.ChangedAll()
 }
 
-// open makes a runner hold what it should: its sessions, less those that were
-// ended while it was away; then messages in doubt are settled by its journal.
+// open settles messages in doubt by a runner's journal, so that one which never
+// came goes out before those behind it, and makes the runner hold what it should:
+// its sessions, less those that were ended while it was away.
 func (d *Desk) open(l *link) {
+	if err := d.settle(l); err != nil {
+		d.logEnd(l, "settle messages", err)
+	}
+	l.settled.Store(true)
 	q := store.Query{Limit: 500, Runner: l.name}
 	for {
 		recs, next, err := d.store.Records(l.ctx, q)
@@ -121,9 +128,6 @@ func (d *Desk) open(l *link) {
 			break
 		}
 		q.Before = next
-	}
-	if err := d.settle(l); err != nil {
-		d.logEnd(l, "settle messages", err)
 	}
 	d.driveAll(l)
 }
@@ -158,8 +162,13 @@ func (d *Desk) settle(l *link) error {
 	ids := make([]string, 0, len(open))
 	byID := map[string]session.Message{}
 	for _, m := range open {
-		if m.Journal == l.journal { // another journal knows nothing of it
+		if m.Journal == l.journal {
 			ids, byID[m.ID] = append(ids, m.ID), m
+			continue
+		}
+		// Another journal knows nothing of it and never will.
+		if err := d.stepAll(l, m, lostTurn(m.Turn, beganAnew, d.Now())); err != nil {
+			return err
 		}
 	}
 	if len(ids) == 0 {
@@ -174,21 +183,41 @@ func (d *Desk) settle(l *link) error {
 		if !asked {
 			continue
 		}
-		for _, e := range fateEvents(fate, d.Now()) {
-			if _, err := d.store.StepMessage(l.ctx, id, e); err != nil && !errors.Is(err, session.ErrConflict) {
-				return err
-			}
+		if err := d.stepAll(l, m, fateEvents(m, fate, d.Now())...); err != nil {
+			return err
 		}
-		d.feed.Changed(m.Session)
 	}
 	return nil
 }
 
-// fateEvents is what a fate means for a message.
-func fateEvents(f session.Fate, now time.Time) []session.Event {
+// stepAll takes a message through events that a runner's journal tells of.
+func (d *Desk) stepAll(l *link, m session.Message, events ...session.Event) error {
+	for _, e := range events {
+		if _, err := d.store.StepMessage(l.ctx, m.ID, e); err != nil && !errors.Is(err, session.ErrConflict) {
+			return err
+		}
+	}
+	d.feed.Changed(m.Session)
+	return nil
+}
+
+// lostTurn ends a message's turn whose end nobody saw.
+func lostTurn(turn, why string, now time.Time) session.Event {
+	return session.Event{Kind: session.TurnEnded, Turn: turn, Verdict: session.VerdictUnknown, Reason: why, At: now}
+}
+
+// fateEvents is what a fate means for m. None but a running turn leaves the
+// message owed, which would hold the queue back for ever.
+func fateEvents(m session.Message, f session.Fate, now time.Time) []session.Event {
+	if f.Turn == "" {
+		f.Turn = m.Turn
+	}
 	began := session.Event{Kind: session.Started, Turn: f.Turn, At: now}
 	switch f.State {
 	case session.FateNever:
+		if m.Turn != "" { // it had begun, so a journal that knows nothing has lost it
+			return []session.Event{lostTurn(m.Turn, beganAnew, now)}
+		}
 		return []session.Event{{Kind: session.NeverArrived, At: now}}
 	case session.FateRefused:
 		return []session.Event{{Kind: session.Refused, Reason: "The runner could not hand it to the engine.", At: now}}
@@ -196,16 +225,19 @@ func fateEvents(f session.Fate, now time.Time) []session.Event {
 		return []session.Event{began}
 	case session.FateEnded:
 		if f.Outcome == nil {
-			return []session.Event{began}
+			return []session.Event{began, lostTurn(f.Turn, runnerDied, now)}
 		}
 		return []session.Event{began, TurnEnd(f.Turn, *f.Outcome, now)}
 	case session.FateLost:
-		return []session.Event{{Kind: session.TurnEnded, Turn: f.Turn, Verdict: session.VerdictUnknown, Reason: runnerDied, At: now}}
+		return []session.Event{lostTurn(f.Turn, runnerDied, now)}
 	}
 	return nil
 }
 
-const runnerDied = "The runner ended while this was running, so how it ended is not known."
+const (
+	runnerDied = "The runner ended while this was running, so how it ended is not known."
+	beganAnew  = "The runner has lost its records, so what became of this is not known."
+)
 
 // TurnEnd is the event of a turn's end.
 func TurnEnd(turn string, out session.LastTurn, now time.Time) session.Event {

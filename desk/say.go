@@ -151,7 +151,7 @@ func (d *Desk) driveOnce(id session.ID) (sent bool, err error) {
 	}
 	l := d.link(rec.Session.Runner)
 	f := d.Facts(rec)
-	if l == nil || !MaySend(f, m) {
+	if l == nil || !l.settled.Load() || !MaySend(f, m) {
 		return false, nil
 	}
 	m, err = d.store.StepMessage(d.ctx, m.ID, session.Event{Kind: session.Send, Journal: l.journal, At: d.Now()})

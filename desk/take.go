@@ -59,7 +59,9 @@ func (d *Desk) Take(ctx context.Context, runner, journal string, p session.Push,
 	d.store.SubmitSnapshot(in, func(saved store.Saved, err error) {
 		if err == nil && (saved.Applied || saved.Messages > 0) {
 			d.feed.Changed(p.Session)
-			if saved.State.Reading.CanType { // only then can a queued message go out
+			// Only then can a queued message go out: the engine is free, or a turn
+			// has just begun that a message may preempt.
+			if st := saved.State; st.Reading.CanType || st.Since.Equal(st.Taken) {
 				d.Drive(p.Session)
 			}
 		}

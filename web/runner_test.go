@@ -103,9 +103,11 @@ func (b *box) connect(h session.Hello, token string, reply func(session.Command)
 	}
 	r := &fakeRunner{t: b.t, ws: ws, reply: reply, acks: make(chan session.Ack, 1<<12), gone: make(chan error, 1), asked: make(chan session.Command, 1<<12)}
 	r.send(session.Frame{Type: session.FrameHello, Hello: &h})
-	if f := r.read(); f.Welcome == nil || f.Welcome.Version != session.WireVersion {
+	f := r.read()
+	if f.Welcome == nil || f.Welcome.Version != session.WireVersion {
 		b.t.Fatalf("hello was answered with %+v", f)
 	}
+	r.n = f.Welcome.Acked // it goes on where its journal is
 	go r.serve()
 	return r
 }
