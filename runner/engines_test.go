@@ -252,3 +252,25 @@ func TestRealEnginesHonourTrust(t *testing.T) {
 		}
 	}
 }
+
+func TestRealEnginesTakeALongInstruction(t *testing.T) {
+	for _, p := range Presets {
+		t.Run(string(p.Engine), func(t *testing.T) {
+			g, m := engineRig(t, p.Engine, session.TrustRead, repo(t))
+			long := "MODEL-OK begin " + strings.Repeat("word ", 150<<10/5) + "end-of-it"
+			if !p.Stdin {
+				if res := g.say(long); res.OK || !strings.Contains(res.Message, "Put it in a file") {
+					t.Errorf("turn: %+v", res)
+				}
+				return
+			}
+			s := g.whole(long)
+			m.mu.Lock()
+			arrived := strings.Contains(strings.Join(m.texts, "\n"), "word word end-of-it")
+			m.mu.Unlock()
+			if verdictOf(s) != session.VerdictOK || !arrived {
+				t.Errorf("arrived %v: %+v\n%s", arrived, s.LastTurn, s.Pane[len(s.Pane)-min(len(s.Pane), 800):])
+			}
+		})
+	}
+}

@@ -85,8 +85,10 @@ func (r *runner) holdLocked(rec record) *held {
 		h.problem = stoppedSentence
 	}
 	r.sessions[rec.ID] = h
-	r.work.Go(h.serve)
-	r.work.Go(h.publish)
+	if !r.shut {
+		r.work.Go(h.serve)
+		r.work.Go(h.publish)
+	}
 	return h
 }
 
@@ -168,6 +170,7 @@ func (h *held) begin(message, text string, preempt bool) (string, error) {
 	id := "t" + itoa(h.rec.Turns)
 	mark := h.r.dir.journal + "/" + string(h.rec.ID) + "/" + id
 	h.rec.Runs = &ran{Turn: id, Message: message, Mark: mark}
+	h.state = session.Thinking // before anything of it can arrive
 	spec, thread, rec := h.rec.Spec, h.rec.Thread, h.rec
 	h.mu.Unlock()
 
@@ -197,7 +200,7 @@ func (h *held) begin(message, text string, preempt bool) (string, error) {
 	}
 	h.mu.Lock()
 	h.rec.Runs.Group, h.rec.Runs.Started = run.group()
-	h.now, h.state, h.done = run, session.Thinking, make(chan struct{})
+	h.now, h.done = run, make(chan struct{})
 	h.reports = append(h.reports, session.TurnReport{Turn: id, Message: message, Began: true})
 	h.mu.Unlock()
 	h.save(true)
@@ -210,7 +213,7 @@ func (h *held) begin(message, text string, preempt bool) (string, error) {
 // unbegun takes back a turn that did not start. Its number stays used.
 func (h *held) unbegun() {
 	h.mu.Lock()
-	h.rec.Runs = nil
+	h.rec.Runs, h.state = nil, session.Idle
 	h.mu.Unlock()
 	h.save(true)
 	h.touchNow()

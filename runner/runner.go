@@ -56,6 +56,7 @@ type runner struct {
 	sessions map[session.ID]*held
 	coming   map[string]chan struct{} // messages whose command has come and is not carried out
 	link     *link                    // the present connection; nil if none
+	shut     bool                     // no session is served any more
 }
 
 // Run holds engines for the console of cfg until ctx ends. It connects for ever,
@@ -132,6 +133,9 @@ func (r *runner) run(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	r.endTurns()
+	r.mu.Lock()
+	r.shut = true
+	r.mu.Unlock()
 	close(r.closing)
 	r.work.Wait()
 	r.mu.Lock()

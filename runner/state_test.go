@@ -233,7 +233,7 @@ func TestEnginesOfAKilledRunnerAreEnded(t *testing.T) {
 	engine, child := after(p.Snapshot.Pane, "pid "), after(p.Snapshot.Pane, "child ")
 	cmd.Process.Signal(syscall.SIGKILL)
 	cmd.Wait()
-	if groupDeadOf(engine) || groupDeadOf(child) {
+	if deadProcess(engine) || deadProcess(child) {
 		t.Fatal("the engine died with its runner; nothing is tested")
 	}
 
@@ -245,7 +245,7 @@ func TestEnginesOfAKilledRunnerAreEnded(t *testing.T) {
 	defer r.dir.close()
 	r.oneShot.patient.step = patienceForTests
 	r.recover()
-	if !groupDeadOf(engine) || !groupDeadOf(child) {
+	if !deadProcess(engine) || !deadProcess(child) {
 		t.Error("the engine lives on")
 	}
 	g.runner = r
@@ -277,7 +277,7 @@ func TestAReusedProcessNumberIsNotTouched(t *testing.T) {
 	defer cmd.Wait()
 	defer cmd.Process.Kill()
 	lost := ran{Turn: "t1", Mark: "j/s/t1", Group: cmd.Process.Pid, Started: "another moment"}
-	if n := endLost(lost, patienceForTests); n != 0 || groupDeadOf(cmd.Process.Pid) {
+	if n := endLost(lost, patienceForTests); n != 0 || deadProcess(cmd.Process.Pid) {
 		t.Errorf("%d groups ended", n)
 	}
 	lost.Started, _ = startOf(cmd.Process.Pid)
