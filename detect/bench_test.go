@@ -1,7 +1,6 @@
 package detect
 
 import (
-	"os"
 	"strings"
 	"testing"
 
@@ -94,11 +93,11 @@ func BenchmarkScrollback(b *testing.B) {
 
 // BenchmarkRaw reads a recorded stream: the emulator's cost, and ours on top.
 func BenchmarkRaw(b *testing.B) {
-	raw, err := os.ReadFile("../testdata/panes/codex/raw/approval_command_b.80x24.raw")
+	c, err := readPane(panesDir + "/codex/raw/0.171.0_approval_command_b.80x24.pane")
 	if err != nil {
-		b.Skip(err)
+		b.Fatal(err)
 	}
-	in := Input{Engine: session.Codex, Pane: string(raw), Format: session.Raw, Cols: 80, Rows: 24}
+	in, raw := c.in, c.in.Pane
 	rendered := render(in)
 	b.Run("emulator", func(b *testing.B) {
 		b.ReportAllocs()
@@ -127,7 +126,7 @@ func BenchmarkRaw(b *testing.B) {
 func TestAllocations(t *testing.T) {
 	worst, n := "", 0.0
 	for _, c := range panes(t) {
-		if c.in.Cols != 80 || c.in.Rows != 24 {
+		if c.in.Cols != 80 || c.in.Rows != 24 || c.in.Format == session.Raw {
 			continue
 		}
 		for look, in := range c.looks() {

@@ -255,6 +255,9 @@ func (s *screen) claudeQuestion(m *menu) ask {
 	for head < low && (s.inner[head].blank() || frameOnly(s.at(head))) {
 		head++
 	}
+	if low <= top { // nothing stands over the choices
+		return a
+	}
 	if head < q-1 {
 		s.uncolumn(head)
 	}

@@ -436,8 +436,8 @@ func codexPager(s *screen, out *session.Reading) bool {
 	if strings.HasPrefix(head, "/ P") {
 		words = "Apply this edit?"
 	}
-	out.Prompt, _ = s.prompt(ask{kind: kindApproval, words: words, body: part{1, s.last() - 3}, elided: true}, nil)
-	out.Evidence = s.evidence(0, s.last())
+	out.Prompt, out.Evidence = s.prompt(ask{kind: kindApproval, words: words, title: none, body: part{1, s.last() - 3}, elided: true}, nil)
+	out.Evidence = append(out.Evidence, 0, s.last())
 	return true
 }
 
@@ -450,8 +450,8 @@ func codexList(s *screen, out *session.Reading) bool {
 		return false
 	}
 	s.unframe()
-	out.Prompt, _ = s.prompt(ask{kind: kindPicker, title: part{top, top}, body: none, elided: true}, nil)
-	out.Evidence = s.evidence(top, s.last())
+	out.Prompt, out.Evidence = s.prompt(ask{kind: kindPicker, title: part{top, top}, body: none, elided: true}, nil)
+	out.Evidence = append(out.Evidence, s.last())
 	return true
 }
 

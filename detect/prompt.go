@@ -223,6 +223,7 @@ func detail(b []byte) string {
 // fit the screen, otherwise a line each, without their common indent.
 func (s *screen) paragraphs(b []byte, p part) []byte {
 	common := 1 << 20
+	p.from = max(p.from, 0)
 	for i := p.from; i <= p.to; i++ {
 		if r := &s.inner[i]; !r.blank() && !frameOnly(r.text) {
 			common = min(common, r.indent)
@@ -250,6 +251,9 @@ func (s *screen) paragraphs(b []byte, p part) []byte {
 
 // join appends row i to the line that b ends with.
 func (s *screen) join(b []byte, from, i int, tight bool) []byte {
+	if i < 0 {
+		return b
+	}
 	text := s.inner[i].text[s.inner[i].indent:]
 	if text == "" {
 		return b

@@ -16,7 +16,10 @@ const (
 	maxRawRows = 300
 	// maxWork bounds the cells that a raw stream may have moved or erased by
 	// sequences of a few bytes each.
-	maxWork = 1 << 25
+	maxWork = 1 << 24
+	// maxScroll bounds the cells that line feeds may move. What was written
+	// before the last that many has long left the screen.
+	maxScroll = 1 << 22
 )
 
 // render turns a raw terminal stream into the rows that a person would see,
@@ -86,6 +89,7 @@ func farthest(raw string) (x, y int) {
 type feeder struct {
 	cols, rows int
 	work       int
+	gone       bool // what is read now has scrolled away: only modes and styles count
 	out        []byte
 }
 
@@ -95,9 +99,17 @@ type feeder struct {
 // about drawing is dropped. It returns the last title that was set.
 func (f *feeder) filter(raw string) (title string) {
 	f.out = make([]byte, 0, len(raw))
+	keep := f.scrolledAway(raw)
 	for i := 0; i < len(raw); {
 		c := raw[i]
+		f.gone = i < keep
 		switch {
+		case f.gone && c != 0x1b:
+			if next := strings.IndexByte(raw[i:], 0x1b); next >= 0 && i+next < keep {
+				i += next
+			} else {
+				i = keep
+			}
 		case c == 0x1b:
 			n := escape(raw[i:])
 			title = f.sequence(raw[i:i+n], title)
@@ -116,6 +128,21 @@ func (f *feeder) filter(raw string) (title string) {
 		}
 	}
 	return title
+}
+
+// scrolledAway returns where the part of the stream begins that can still be on
+// the screen: scrolling is what an emulator is slowest at.
+func (f *feeder) scrolledAway(raw string) int {
+	left := max(maxScroll/(f.cols*f.rows), 2*f.rows)
+	for i := len(raw); left > 0; left-- {
+		if i = strings.LastIndexByte(raw[:i], '\n'); i < 0 {
+			return 0
+		}
+		if left == 1 {
+			return i
+		}
+	}
+	return 0
 }
 
 func (f *feeder) sequence(seq, title string) string {
@@ -194,9 +221,12 @@ func (f *feeder) csi(seq string) {
 		f.mode(body, private, final)
 		return
 	case 'J', 'K':
+		if f.gone {
+			return
+		}
 	case '@', 'A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'I', 'L', 'M', 'P', 'S', 'T', 'X', 'Z',
 		'`', 'a', 'b', 'd', 'e', 'f', 'r', 's', 'u':
-		if private {
+		if private || f.gone && strings.IndexByte("Hfrsud`", final) < 0 {
 			return
 		}
 	default:
