@@ -288,7 +288,10 @@ func codingView(f session.Facts, messages []session.Message, resumes bool, now t
 	v.CanInterrupt = f.Running()
 	v.CanStop = s.StoppedAt.IsZero() && !gone(f)
 	v.CanRestart = gone(f)
-	v.Composer.Placeholder = "Instruction for " + engineName(s.Engine)
+	v.Composer.Placeholder = "Instruction"
+	if s.Engine != session.Custom && s.Engine != session.Generic {
+		v.Composer.Placeholder += " for " + engineName(s.Engine)
+	}
 	v.Composer.Hint = hint(f, resumes)
 	if f.Running() {
 		v.Composer.Preempt = "Stop this turn and send now"
