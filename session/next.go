@@ -17,23 +17,25 @@ const turnsKept = 64
 // State is what the console holds of a session: the latest snapshot's facts
 // without its pane, the reading, and the outcome of turns.
 type State struct {
-	Snapshot Snapshot  // the latest, with an empty Pane and without LastTurn
-	PaneID   int64     // the stored snapshot that holds the pane; 0 before the first
-	Taken    time.Time // when the console took it, by its own clock
-	Reading  Reading
-	LastTurn *LastTurn // nil is unknown
-	Failures int       // consecutive failed turns
-	Ended    bool      // a turn has ended in this session
-	Changed  time.Time // the last time the pane, the status or the outcome changed
-	Since    time.Time // when the status became what it is
-	Epochs   []EpochSeq
-	Turns    []string // turn ids filed in this epoch, oldest first
-	Counted  *TurnKey // the turn that was counted last, across epochs
-	Asking   Asking   // which asking of a prompt this is
-	PaneHash uint64   // tells a changed pane from a repeated one
-	Output   bool     // the pane holds something from the engine; the echo of an instruction is not output
-	LastLine string   // the pane's last line of output, where the pane is text and not a screen
-	Echo     bool     // the pane holds the echo of an instruction
+	Snapshot   Snapshot  // the latest, with an empty Pane and without LastTurn
+	PaneID     int64     // the stored snapshot that holds the pane; 0 before the first
+	Taken      time.Time // when the console took it, by its own clock
+	Reading    Reading
+	LastTurn   *LastTurn // nil is unknown
+	Failures   int       // consecutive failed turns
+	Ended      bool      // a turn has ended in this session
+	Worked     bool      // the screen has shown work since it last showed an end
+	FromScreen bool      // LastTurn was read from the screen, where nothing better exists
+	Changed    time.Time // the last time the pane, the status or the outcome changed
+	Since      time.Time // when the status became what it is
+	Epochs     []EpochSeq
+	Turns      []string // turn ids filed in this epoch, oldest first
+	Counted    *TurnKey // the turn that was counted last, across epochs
+	Asking     Asking   // which asking of a prompt this is
+	PaneHash   uint64   // tells a changed pane from a repeated one
+	Output     bool     // the pane holds something from the engine; the echo of an instruction is not output
+	LastLine   string   // the pane's last line of output, where the pane is text and not a screen
+	Echo       bool     // the pane holds the echo of an instruction
 }
 
 // EpochSeq is the last seq applied in an epoch.
@@ -91,6 +93,9 @@ func Next(prev State, s Session, snap Snapshot, screen Reading, now time.Time) (
 	}
 	next.Reading = reading(s, snap, screen, next.Ended)
 	next.Asking = ask(prev.Asking, &next.Reading)
+	if turn == nil { // what a process reports beats what its screen seems to say
+		next = fileScreen(next, RuntimeOf(s, snap), snap.At)
+	}
 	if hash != prev.PaneHash || next.Reading.Status != prev.Reading.Status ||
 		!sameTurn(prev.LastTurn, next.LastTurn) || prev.Changed.IsZero() {
 		next.Changed = now
@@ -102,6 +107,39 @@ func Next(prev State, s Session, snap Snapshot, screen Reading, now time.Time) (
 	snap.Pane, snap.LastTurn = "", nil
 	next.Snapshot = snap
 	return next, true
+}
+
+// fileScreen files what only the screen tells of a turn's end: the engine's own
+// error, as failed with no code (contract §5), once for each time that it
+// appears after work; and that a later turn completed, which retires such an
+// error. A screen's other ends are not known to be good, so they file nothing.
+func fileScreen(st State, runtime Runtime, at time.Time) State {
+	if !runtime.Screen() {
+		return st
+	}
+	failure := ""
+	switch st.Reading.Status {
+	case StatusError:
+		failure = st.Reading.Failure
+	case StatusProcessing:
+		st.Worked = true
+		return st
+	case StatusCompleted:
+		if st.Worked && st.FromScreen && st.LastTurn != nil {
+			st.LastTurn, st.Failures = &LastTurn{Verdict: VerdictOK, At: at}, 0
+		}
+		st.Worked = false
+		return st
+	}
+	detail := CleanDetail(failure)
+	filed := !st.Worked && st.LastTurn != nil && (!st.FromScreen || st.LastTurn.Detail == detail)
+	if detail == "" || filed {
+		return st
+	}
+	st.LastTurn = &LastTurn{Verdict: VerdictFailed, At: at, Detail: detail}
+	st.Failures = Fold(st.Failures, VerdictFailed)
+	st.FromScreen, st.Worked, st.Ended = true, false, true
+	return st
 }
 
 // Asking counts the askings of prompts, so that the same question asked again is
@@ -157,7 +195,7 @@ func file(st State, turn LastTurn) State {
 			st.Turns = st.Turns[n-turnsKept:]
 		}
 	}
-	st.LastTurn, st.Ended = &turn, true
+	st.LastTurn, st.Ended, st.FromScreen, st.Worked = &turn, true, false, false
 	key := TurnKey{turn.TurnID, turn.At}
 	if st.Counted != nil && repeatsCounted(*st.Counted, key) {
 		return st // the same turn, reported again by a new epoch
