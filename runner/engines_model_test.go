@@ -49,8 +49,10 @@ func (m *model) serve(w http.ResponseWriter, r *http.Request) {
 	if all := modelWord.FindAllStringSubmatchIndex(body, -1); len(all) > 0 {
 		at := all[len(all)-1]
 		word = body[at[2]:at[3]]
-		if at[4] >= 0 {
-			folder = body[at[4]:at[5]]
+		for _, f := range all { // Qwen says the instruction again, without it
+			if f[4] >= 0 {
+				folder = body[f[4]:f[5]]
+			}
 		}
 		if results := modelResult.FindAllStringIndex(body, -1); len(results) > 0 && results[len(results)-1][0] > at[0] {
 			word = "OK" // the tools have answered

@@ -203,7 +203,7 @@ func (h *held) begin(message, text string, preempt bool) (string, error) {
 	h.now, h.done = run, make(chan struct{})
 	h.reports = append(h.reports, session.TurnReport{Turn: id, Message: message, Began: true})
 	h.mu.Unlock()
-	h.save(true)
+	h.save(false)
 	h.touchNow()
 	h.r.log.Info("turn began", "session", rec.ID, "engine", spec.Engine, "turn", id)
 	h.r.turns.Go(func() { h.watch(run, id, message) })

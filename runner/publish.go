@@ -45,8 +45,8 @@ func (h *held) publish() {
 func (h *held) pushNow() {
 	h.push.Lock()
 	defer h.push.Unlock()
-	pane, format := h.screen.pane()
 	h.mu.Lock()
+	pane, format := h.screen.pane() // under the lock: a turn's end is never told without its last lines
 	h.seq++
 	p := session.Push{Session: h.rec.ID, Snapshot: h.snapshot(pane, format), Turns: h.reports}
 	h.reports = nil

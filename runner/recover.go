@@ -43,6 +43,11 @@ func (r *runner) lose(rec record, lost ran) {
 		Verdict: session.VerdictUnknown, TurnID: lost.Turn, At: r.cfg.Now().UTC().Truncate(time.Millisecond),
 		Detail: "The runner was ended while this turn ran.",
 	}
+	fate := entry{Message: lost.Message, Session: rec.ID, State: session.FateLost, Turn: lost.Turn, Outcome: &last}
+	// Killed after the turn had ended, before its record was saved.
+	if e, _ := r.journal.fate(lost.Message); e.State == session.FateEnded && e.Outcome != nil {
+		last, fate = *e.Outcome, e
+	}
 	rec.Runs = nil
 	if isLatest(rec.Turns, lost.Turn) {
 		rec.Last = &last
@@ -52,8 +57,10 @@ func (r *runner) lose(rec record, lost ran) {
 	h.rec = rec
 	h.reports = append(h.reports, session.TurnReport{Turn: lost.Turn, Message: lost.Message, Outcome: &last})
 	h.mu.Unlock()
-	h.screen.raw(session.ExitLine(string(rec.Spec.Engine), "was lost: its runner ended while this turn ran"))
-	if err := r.journal.write(entry{Message: lost.Message, Session: rec.ID, State: session.FateLost, Turn: lost.Turn, Outcome: &last}); err != nil {
+	if fate.State == session.FateLost {
+		h.screen.raw(session.ExitLine(string(rec.Spec.Engine), "was lost: its runner ended while this turn ran"))
+	}
+	if err := r.journal.write(fate); err != nil {
 		r.log.Error("a lost turn is not in the journal", "session", rec.ID, "err", err)
 	}
 	h.check()

@@ -285,3 +285,21 @@ func TestAReusedProcessNumberIsNotTouched(t *testing.T) {
 		t.Errorf("the true one: %d groups ended", n)
 	}
 }
+
+func TestATurnWhoseEndIsInTheJournalIsNotLost(t *testing.T) {
+	dir := t.TempDir()
+	d, s, j := openAt(t, dir)
+	code := 3
+	j.write(entry{Message: "m_1", Session: "s_1", State: session.FateEnded, Turn: "t1", Outcome: &session.LastTurn{Verdict: session.VerdictFailed, ExitCode: &code, TurnID: "t1"}})
+	d.save(record{ID: "s_1", Spec: custom(sh("true")), Turns: 1, Runs: &ran{Turn: "t1", Message: "m_1"}}, true)
+	s.close()
+	j.close()
+	d.close()
+	g := newRig(t, custom(sh("true")), func(c *Config) { c.StateDir = dir })
+	if l := g.now().LastTurn; l == nil || l.Verdict != session.VerdictFailed || *l.ExitCode != 3 {
+		t.Errorf("last turn: %+v", l)
+	}
+	if n := g.must(session.Command{Do: session.DoTurn, Session: "s_1", Message: "m_2", Text: "x"}).Turn; n != "t2" {
+		t.Errorf("the next turn is %s", n)
+	}
+}
