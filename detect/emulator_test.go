@@ -145,7 +145,7 @@ func TestHostileStreams(t *testing.T) {
 	} {
 		start := time.Now()
 		Read(Input{Engine: session.Codex, Pane: raw, Format: session.Raw, Cols: 80, Rows: 24})
-		if d := time.Since(start); d > 3*time.Second {
+		if d := time.Since(start); d > 3*patience {
 			t.Errorf("%s: %v", name, d)
 		} else {
 			t.Logf("%s: %v for %d bytes", name, d.Round(time.Millisecond), len(raw))

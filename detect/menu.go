@@ -244,10 +244,7 @@ func unboxed(text string) (inner string, shift int) {
 			inner = trimmed[:k-m]
 		}
 	}
-	if strings.HasPrefix(inner, " ") {
-		inner = inner[1:]
-	}
-	return inner, i + n
+	return strings.TrimPrefix(inner, " "), i + n
 }
 
 func isSide(r rune) bool {

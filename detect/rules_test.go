@@ -125,7 +125,7 @@ func state(name string) string {
 // and these were recorded with other words.
 func recordedAlike(file string) bool {
 	for _, other := range []string{
-		"made/", "resume_picker", "config_menu", "model_picker", "settings_menu", "agents_command",
+		"made/", "raw/", "resume_picker", "config_menu", "model_picker", "settings_menu", "agents_command",
 		"codex/0.171.0/approval_first_of_two.",                                                          // the mock counts its steps
 		"codex/0.171.0/trust_", "codex/0.171.0/noalt_approval_first", "codex/0.171.0/approval_command.", // other folders
 		"claude/2.1.332/plan_approval.", // at 80x24 a row of the head is left out
