@@ -16,7 +16,7 @@ import (
 
 // model plays the model's API on loopback for every engine: Responses (Codex),
 // Messages (Claude), generateContent (Gemini) and chat completions (the others).
-// The newest of the words MODEL-OK, MODEL-WORK@FOLDER, MODEL-E401, MODEL-E500 and
+// The newest of the words MODEL-OK, MODEL-WORK=FOLDER, MODEL-E401, MODEL-E500 and
 // MODEL-SLEEP in a request chooses the reply. WORK writes FOLDER/w.txt and runs
 // "touch ran.txt", each by a tool, and answers when it has their results.
 type model struct {
@@ -28,7 +28,7 @@ type model struct {
 const modelAnswer = "The answer is 42."
 
 var (
-	modelWord   = regexp.MustCompile(`MODEL-(OK|WORK|E401|E500|SLEEP)(?:@([^\s"\\]+))?`)
+	modelWord   = regexp.MustCompile(`MODEL-(OK|WORK|E401|E500|SLEEP)(?:=([^\s"\\]+))?`)
 	modelResult = regexp.MustCompile(`"type":\s*"tool_result"|"functionResponse"|"role":\s*"tool"|"type":\s*"(?:function|custom_tool)_call_output"`)
 )
 

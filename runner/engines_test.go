@@ -192,7 +192,7 @@ func TestRealCodexTrust(t *testing.T) {
 			dir := repo(t)
 			g, _ := engineRig(t, session.Codex, c.trust, dir)
 			for _, turn := range []string{"first", "resumed"} {
-				s := g.whole("MODEL-WORK@" + dir + " " + turn)
+				s := g.whole("MODEL-WORK=" + dir + " " + turn)
 				in, out := exists(dir+"/w.txt"), exists(dir+"/../outside.txt")
 				if in != c.inside || out != c.outside || verdictOf(s) != session.VerdictOK {
 					t.Errorf("%s turn: changed inside %v, outside %v; want %v, %v\n%s", turn, in, out, c.inside, c.outside, s.Pane)
@@ -244,7 +244,7 @@ func TestRealEnginesHonourTrust(t *testing.T) {
 			t.Run(string(p.Engine)+"/"+string(c.trust), func(t *testing.T) {
 				dir := repo(t)
 				g, _ := engineRig(t, p.Engine, c.trust, dir)
-				s := g.whole("MODEL-WORK@" + dir)
+				s := g.whole("MODEL-WORK=" + dir)
 				if w, r := exists(dir+"/w.txt"), exists(dir+"/ran.txt"); w != c.writes || r != c.ran {
 					t.Errorf("wrote %v, ran %v; want %v, %v\n%s", w, r, c.writes, c.ran, s.Pane)
 				}

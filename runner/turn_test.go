@@ -133,6 +133,9 @@ func TestTheNextTurnStartsOnlyWhenTheLastIsDead(t *testing.T) {
 	if *s.LastTurn.RequestedBy != session.ByStop || *s.Alive || s.Problem == "" {
 		t.Errorf("after stop: %+v alive %v", s.LastTurn, *s.Alive)
 	}
+	if res := g.say("after the stop"); res.Code != "conflict" {
+		t.Errorf("a turn of a stopped session: %+v", res)
+	}
 	g.must(session.Command{Do: session.DoRestart, Session: "s_1"})
 	free(t, g.now())
 }

@@ -1,0 +1,34 @@
+package tmux
+
+import (
+	"fmt"
+	"strings"
+)
+
+// quote writes text as one argument of a tmux command line. Bytes that could mean
+// something to tmux's parser, now or in another version, are written in octal.
+func quote(text string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c >= 0x80, c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.IndexByte(" _./:=,@%+-#{}()?&!*'[]|<>^;", c) >= 0:
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, `\%03o`, c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+func quoteAll(args []string) string {
+	q := make([]string, len(args))
+	for i, a := range args {
+		q[i] = quote(a)
+	}
+	return strings.Join(q, " ")
+}
+
+// target names a pane for -t and -s.
+func target(number int) string { return fmt.Sprintf(`"%%%d"`, number) }
