@@ -175,9 +175,9 @@ func TestARepeatedPushChangesNothing(t *testing.T) {
 	check := func(when string) {
 		t.Helper()
 		c := b.api("GET", "/sessions/"+id+"/capture", nil).object()
-		history, _ := b.api("GET", "/sessions/"+id+"/snapshots", nil).items()
-		if c["pane"] != free.Pane || c["failures"] != 1.0 || len(history) != 2 {
-			t.Errorf("%s: %v after %d snapshots", when, c, len(history))
+		history := b.api("GET", "/sessions/"+id+"/snapshots", nil).want(http.StatusOK).body
+		if c["pane"] != free.Pane || c["failures"] != 1.0 || strings.Contains(history, forged.Pane) {
+			t.Errorf("%s: %v", when, c)
 		}
 	}
 	r.pushAs(n, id, forged)
