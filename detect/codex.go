@@ -473,16 +473,15 @@ func codexCursorHidden(s *screen, out *session.Reading) bool {
 
 // hidden reports a prompt of which the screen does not show the question.
 func (s *screen) hidden(out *session.Reading) {
-	out.Prompt = s.unread()
-	out.Evidence = s.evidence(s.last())
+	out.Prompt, out.Evidence = s.unread()
+	out.Evidence = append(out.Evidence, s.last())
 }
 
 // unread is a prompt whose words are not on the screen, or not known.
-func (s *screen) unread() *session.Prompt {
+func (s *screen) unread() (*session.Prompt, []int) {
 	s.unframe()
 	low := s.last()
-	p, _ := s.prompt(ask{kind: kindQuestion, words: "The engine waits for an answer", body: part{max(0, low-20), low}, elided: true}, nil)
-	return p
+	return s.prompt(ask{kind: kindQuestion, words: "The engine waits for an answer", title: none, body: part{max(0, low-20), low}, elided: true}, nil)
 }
 
 func codexSpinner(s *screen, out *session.Reading) bool {

@@ -11,7 +11,7 @@ import (
 // unknown, and nothing is typed.
 var generic = detector{layout: genericLayout, rules: []rule{
 	modal,
-	{Rule{"generic-yes-no", session.StatusWaiting, "the last row ends with (y/n), [Y/n], (yes/no) or the like", "a program that asks so reads the next key"}, genericYesNo},
+	{Rule{"generic-yes-no", session.StatusWaiting, "the last row ends with (y/n), [Y/n], (yes/no) or the like; an empty field for the answer may follow", "a program that asks so reads the next key"}, genericYesNo},
 	{Rule{"generic-secret", session.StatusWaiting, "the last row asks for a password or a passphrase", "what is typed there is a secret, not an instruction"}, genericSecret},
 	{Rule{"generic-menu", session.StatusWaiting, "numbered choices with a cursor, or under a question, end the screen; key hints and an empty field may follow", "a program that asks so takes a number"}, genericMenu},
 	{Rule{"generic-box", session.StatusWaiting, "a box with choices ends the screen", "as above"}, boxAsks},
@@ -28,6 +28,9 @@ func genericLayout(s *screen) {
 
 func genericYesNo(s *screen, out *session.Reading) bool {
 	last := s.last()
+	if last > 0 && s.trim(last) == ">" { // a field for the answer
+		last = s.above(last)
+	}
 	if last < 0 {
 		return false
 	}
@@ -72,7 +75,7 @@ func yesNo(text string) ([]session.Option, bool) {
 		case "n", "no":
 			no = true
 			o.Option = "no"
-		case "a", "all", "always", "q", "quit", "d", "e", "edit", "s", "skip", "?", "never", "v", "i":
+		case "a", "all", "always", "q", "quit", "d", "e", "edit", "s", "skip", "?", "never", "v", "i", "t", "trust":
 		default:
 			return nil, false
 		}

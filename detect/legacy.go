@@ -159,9 +159,11 @@ func choiceStart(text string) choice {
 	return c
 }
 
+// isChoice reports whether a row begins with a choice: "[a] Accept", "[e] Edit".
 func isChoice(text string) bool {
 	c := choiceStart(text)
-	return c.from < len(text) && hasFold(text[c.from:], "[a] accept", "[d] decline", "[a]accept", "[d]decline")
+	rest := text[c.from:]
+	return len(rest) > 4 && isLetter(rest[1]) && rest[2] == ']' && (rest[3] != ' ' || rest[4] != ' ')
 }
 
 func hasFold(text string, prefixes ...string) bool {

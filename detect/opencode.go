@@ -240,8 +240,8 @@ func opencodeOverlay(s *screen, out *session.Reading) bool {
 				g += spaces(title[g:], 0)
 				if columns(title[:g]) == col {
 					s.unframe()
-					out.Prompt, _ = s.prompt(ask{kind: kindPicker, words: title[g:], title: none, body: none, freeText: true, elided: true}, nil)
-					out.Evidence = s.evidence(head, i)
+					out.Prompt, out.Evidence = s.prompt(ask{kind: kindPicker, words: title[g:], title: none, body: none, freeText: true, elided: true}, nil)
+					out.Evidence = append(out.Evidence, head, i)
 					return true
 				}
 			}

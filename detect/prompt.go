@@ -97,6 +97,13 @@ func (s *screen) prompt(a ask, m *menu) (*session.Prompt, []int) {
 			if a.enter && o.num > 0 && o.num < len(withEnter) {
 				picks[i] = withEnter[o.num]
 			}
+			for j := range i { // an answer names one option
+				if string(buf[names[j].from:names[j].to]) == string(buf[names[i].from:names[i].to]) {
+					label, nth := labels[i], keyOf('0'+byte(i+1)%10)
+					names[i] = put(func(b []byte) []byte { return append(append(append(b, b[label.from:label.to]...), " #"...), nth...) })
+					break
+				}
+			}
 		}
 	}
 	said := append(s.arena[:0], a.kind...) // what the digest covers, without spaces
@@ -140,11 +147,6 @@ func (s *screen) prompt(a ask, m *menu) (*session.Prompt, []int) {
 		o := &b.opts[i]
 		o.Label, o.Option, o.Key = text[labels[i].from:labels[i].to], text[names[i].from:names[i].to], picks[i]
 		o.Selected = m.opts[i].cursor
-		for j := range i { // an answer names one option
-			if b.opts[j].Option == o.Option {
-				o.Option = o.Label + " " + o.Key
-			}
-		}
 	}
 	p.Options = b.opts[:n:n]
 	if a.sides {

@@ -65,8 +65,8 @@ func qwenConfirm(s *screen, out *session.Reading) bool {
 	a := ask{kind: kindApproval, title: none, body: none}
 	if !ok {
 		a.kind, a.words, a.elided = kindQuestion, "Waiting for user confirmation", true
-		out.Prompt, _ = s.prompt(a, nil)
-		out.Evidence = s.evidence(last)
+		out.Prompt, out.Evidence = s.prompt(a, nil)
+		out.Evidence = append(out.Evidence, last)
 		return true
 	}
 	top := m.lo - 1
