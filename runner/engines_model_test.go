@@ -22,14 +22,14 @@ import (
 type model struct {
 	*httptest.Server
 	mu    sync.Mutex
-	texts []string // the instructions that arrived, as whole requests
+	texts []string        // the requests that arrived
+	done  map[string]bool // the work that was asked for already, by folder and turn
 }
 
 const modelAnswer = "The answer is 42."
 
 var (
-	modelWord   = regexp.MustCompile(`MODEL-(OK|WORK|E401|E500|SLEEP)(?:=([^\s"\\]+))?`)
-	modelResult = regexp.MustCompile(`"type":\s*"tool_result"|"functionResponse"|"role":\s*"tool"|"type":\s*"(?:function|custom_tool)_call_output"`)
+	modelWord = regexp.MustCompile(`MODEL-(OK|WORK|E401|E500|SLEEP)(?:=([^\s"\\]+)(?: (first|resumed))?)?`)
 )
 
 func newModel(t *testing.T) *model {
@@ -45,19 +45,16 @@ func (m *model) serve(w http.ResponseWriter, r *http.Request) {
 	m.mu.Lock()
 	m.texts = append(m.texts, body)
 	m.mu.Unlock()
-	word, folder := "OK", "."
-	if all := modelWord.FindAllStringSubmatchIndex(body, -1); len(all) > 0 {
-		at := all[len(all)-1]
-		word = body[at[2]:at[3]]
-		for _, f := range all { // Qwen says the instruction again, without it
-			if f[4] >= 0 {
-				folder = body[f[4]:f[5]]
+	word, folder, turn := "OK", ".", ""
+	if all := modelWord.FindAllStringSubmatch(body, -1); len(all) > 0 {
+		word = all[len(all)-1][1]
+		for _, f := range all { // Qwen says the instruction again, without its folder
+			if f[2] != "" {
+				folder, turn = f[2], f[3]
 			}
 		}
-		if results := modelResult.FindAllStringIndex(body, -1); len(results) > 0 && results[len(results)-1][0] > at[0] {
-			word = "OK" // the tools have answered
-		}
 	}
+	work := word == "WORK" && !m.worked(folder+" "+turn, "")
 	switch {
 	case word == "E401" || word == "E500":
 		code := map[string]int{"E401": 401, "E500": 500}[word]
@@ -69,16 +66,30 @@ func (m *model) serve(w http.ResponseWriter, r *http.Request) {
 	case strings.Contains(r.URL.Path, "count"):
 		io.WriteString(w, `{"input_tokens":1,"totalTokens":1}`)
 	case strings.HasSuffix(r.URL.Path, "/responses"):
-		m.responses(w, body, word == "WORK", folder)
+		m.responses(w, body, work, folder, folder+" "+turn)
 	case strings.HasSuffix(r.URL.Path, "/messages"):
-		m.messages(w, body, word == "WORK", folder)
+		m.messages(w, body, work, folder, folder+" "+turn)
 	case strings.Contains(r.URL.Path, "enerateContent"):
-		m.generate(w, r, body, word == "WORK", folder)
+		m.generate(w, r, body, work, folder, folder+" "+turn)
 	case strings.HasSuffix(r.URL.Path, "/chat/completions"):
-		m.chat(w, body, word == "WORK", folder)
+		m.chat(w, body, work, folder, folder+" "+turn)
 	default:
 		io.WriteString(w, `{"data":[]}`)
 	}
+}
+
+// worked reports whether the tools of this turn were called already; now, if not
+// empty, notes that they are.
+func (m *model) worked(key, now string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if now != "" {
+		if m.done == nil {
+			m.done = map[string]bool{}
+		}
+		m.done[now] = true
+	}
+	return m.done[key]
 }
 
 func event(w http.ResponseWriter, name string, v any) {
@@ -92,12 +103,13 @@ func event(w http.ResponseWriter, name string, v any) {
 
 type obj = map[string]any
 
-func (m *model) responses(w http.ResponseWriter, body string, work bool, folder string) {
+func (m *model) responses(w http.ResponseWriter, body string, work bool, folder, key string) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	done := obj{"type": "response.completed", "response": obj{"id": "r1", "usage": obj{"input_tokens": 10, "output_tokens": 5, "total_tokens": 15}}}
 	event(w, "response.created", obj{"type": "response.created", "response": obj{"id": "r1"}})
 	item := obj{"type": "message", "id": "m1", "role": "assistant", "content": []any{obj{"type": "output_text", "text": modelAnswer}}}
 	if work {
+		m.worked(key, key)
 		cmd := "touch w.txt; touch " + folder + "/../outside.txt"
 		name, args := "shell", obj{"command": []string{"bash", "-lc", cmd}}
 		if strings.Contains(body, `"exec_command"`) {
@@ -112,10 +124,11 @@ func (m *model) responses(w http.ResponseWriter, body string, work bool, folder 
 	event(w, "response.completed", done)
 }
 
-func (m *model) messages(w http.ResponseWriter, body string, work bool, folder string) {
+func (m *model) messages(w http.ResponseWriter, body string, work bool, folder, key string) {
 	usage := obj{"input_tokens": 10, "output_tokens": 5}
 	content, stop := []obj{{"type": "text", "text": modelAnswer}}, "end_turn"
 	if work && strings.Contains(body, `"tools":[{`) {
+		m.worked(key, key)
 		stop = "tool_use"
 		content = []obj{
 			{"type": "tool_use", "id": "toolu_1", "name": "Write", "input": obj{"file_path": folder + "/w.txt", "content": "x"}},
@@ -143,12 +156,13 @@ func (m *model) messages(w http.ResponseWriter, body string, work bool, folder s
 	event(w, "message_stop", obj{"type": "message_stop"})
 }
 
-func (m *model) generate(w http.ResponseWriter, r *http.Request, body string, work bool, folder string) {
+func (m *model) generate(w http.ResponseWriter, r *http.Request, body string, work bool, folder, key string) {
 	parts := []obj{{"text": modelAnswer}}
 	switch {
 	case strings.Contains(body, "responseJsonSchema") || strings.Contains(body, "application/json"):
 		parts = []obj{{"text": `{"reasoning":"simple","model_choice":"flash","next_speaker":"user","complexity_reasoning":"simple","complexity_score":10}`}}
 	case work:
+		m.worked(key, key)
 		parts = []obj{
 			{"functionCall": obj{"name": "write_file", "args": obj{"file_path": folder + "/w.txt", "content": "x"}}},
 			{"functionCall": obj{"name": "run_shell_command", "args": obj{"command": "touch ran.txt", "description": "Touch a file"}}},
@@ -166,7 +180,7 @@ func (m *model) generate(w http.ResponseWriter, r *http.Request, body string, wo
 	event(w, "", reply)
 }
 
-func (m *model) chat(w http.ResponseWriter, body string, work bool, folder string) {
+func (m *model) chat(w http.ResponseWriter, body string, work bool, folder, key string) {
 	var in struct {
 		Stream bool `json:"stream"`
 		Tools  []struct {
@@ -181,6 +195,7 @@ func (m *model) chat(w http.ResponseWriter, body string, work bool, folder strin
 	json.Unmarshal([]byte(body), &in)
 	message, finish := obj{"role": "assistant", "content": modelAnswer}, "stop"
 	if work && len(in.Tools) > 0 {
+		m.worked(key, key)
 		finish = "tool_calls"
 		file := obj{"filePath": folder + "/w.txt", "file_path": folder + "/w.txt", "path": folder + "/w.txt", "content": "x", "file_text": "x"}
 		run := obj{"command": "touch ran.txt", "description": "Touch a file", "is_background": false}
@@ -203,7 +218,7 @@ func (m *model) chat(w http.ResponseWriter, body string, work bool, folder strin
 				}
 			}
 			raw, _ := json.Marshal(args)
-			calls = append(calls, obj{"index": i, "id": fmt.Sprintf("call_%d", i), "type": "function", "function": obj{"name": name, "arguments": string(raw)}})
+			calls = append(calls, obj{"index": i, "id": fmt.Sprintf("call_%x_%d", len(body), i), "type": "function", "function": obj{"name": name, "arguments": string(raw)}})
 		}
 		message = obj{"role": "assistant", "content": nil, "tool_calls": calls}
 	}

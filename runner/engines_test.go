@@ -244,9 +244,16 @@ func TestRealEnginesHonourTrust(t *testing.T) {
 			t.Run(string(p.Engine)+"/"+string(c.trust), func(t *testing.T) {
 				dir := repo(t)
 				g, _ := engineRig(t, p.Engine, c.trust, dir)
-				s := g.whole("MODEL-WORK=" + dir)
-				if w, r := exists(dir+"/w.txt"), exists(dir+"/ran.txt"); w != c.writes || r != c.ran {
-					t.Errorf("wrote %v, ran %v; want %v, %v\n%s", w, r, c.writes, c.ran, s.Pane)
+				for _, turn := range []string{"first", "resumed"} {
+					s := g.whole("MODEL-WORK=" + dir + " " + turn)
+					if w, r := exists(dir+"/w.txt"), exists(dir+"/ran.txt"); w != c.writes || r != c.ran {
+						t.Errorf("%s turn: wrote %v, ran %v; want %v, %v\n%s", turn, w, r, c.writes, c.ran, s.Pane)
+					}
+					os.Remove(dir + "/w.txt")
+					os.Remove(dir + "/ran.txt")
+					if c.trust != session.TrustEdit {
+						break // one level tells whether flags count on a resumed turn
+					}
 				}
 			})
 		}

@@ -340,3 +340,14 @@ func TestTheEngineDoesNotSeeTheConsolesSecrets(t *testing.T) {
 		t.Errorf("pane:\n%s", s.Pane)
 	}
 }
+
+func TestTheSignalReachesTheChildrenOfTheEngine(t *testing.T) {
+	// The engine itself lives through INT and ends when its child has.
+	g := newRig(t, custom(sh(`trap : INT TERM; echo up; sleep 60; echo child ended; exit 7`)))
+	res := g.say("go")
+	g.until("output", func(s session.Snapshot) bool { return strings.HasSuffix(s.Pane, "up\n") })
+	g.must(session.Command{Do: session.DoInterrupt, Session: "s_1"})
+	if s := g.after(res.Turn); verdictOf(s) != session.VerdictKilled || s.LastTurn.ExitCode == nil || *s.LastTurn.ExitCode != 7 || !strings.Contains(s.Pane, "child ended\n[custom was stopped: interrupt]") {
+		t.Errorf("%+v\n%s", s.LastTurn, s.Pane)
+	}
+}
