@@ -177,16 +177,18 @@ func (s *screen) lit(i, at int) bool {
 	if !s.styled {
 		return false
 	}
-	ground, seen := uint32(0), false
-	for pos, c := range s.chars(i) {
-		if !seen && pos > 0 && c.r == ' ' && s.rows[i].indent < pos {
+	ground, seen, lit := uint32(0), false, false
+	s.rows[i].chars(style{}, func(pos int, c char) bool {
+		if !seen && pos > s.rows[i].indent && c.r == ' ' {
 			ground, seen = c.st.bg, true
 		}
-		if pos >= at {
-			return seen && c.st.bg != ground
+		if pos < at {
+			return true
 		}
-	}
-	return false
+		lit = seen && c.st.bg != ground
+		return false
+	})
+	return lit
 }
 
 func opencodeQuestion(s *screen, out *session.Reading) bool {

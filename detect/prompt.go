@@ -286,6 +286,9 @@ func (s *screen) wrapped(h, i int) bool {
 		return false
 	}
 	word := firstWord(s.inner[i].text)
+	if len(s.inner[h].text)+1+len(word) < s.width()/2 {
+		return false // far from any edge
+	}
 	edge, limit := s.edge(h)
 	return edge+1+columns(word) > limit-1 && word != firstWord(s.inner[h].text)
 }

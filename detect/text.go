@@ -75,8 +75,13 @@ func columns(text string) int {
 			n++
 		case c == 0xe2 && i+2 < len(text) && (narrow[text[i+1]&0x3f] || text[i+1] == 0x97 && text[i+2] < 0xbd || text[i+1] == 0x9d && text[i+2] >= 0xa0):
 			n++ // of the shapes and dingbats, those that are no pictures
-		default:
-			return displaywidth.String(text)
+		default: // looked up, with what it may combine with
+			end := i
+			for end < len(text) && text[end] >= utf8.RuneSelf {
+				end++
+			}
+			n += displaywidth.String(text[i:end])
+			i = end - 1
 		}
 	}
 	return n
