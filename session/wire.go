@@ -135,6 +135,10 @@ const (
 	DoRestart   Do = "restart"   // start it again: Spec
 	DoWorkdir   Do = "workdir"   // look at the folder Dir
 	DoSettle    Do = "settle"    // say what is known of Messages
+	DoAnswer    Do = "answer"    // choose Answer's option, if that very prompt is live
+	DoKeys      Do = "keys"      // send Keys, unless a prompt is live that Answer does not name
+	DoLook      Do = "look"      // look at the screen afresh and push what it shows
+	DoResize    Do = "resize"    // give the screen this size; 0 gives it back to the desk
 )
 
 // Command asks a runner for something. Each is answered by one Result.
@@ -148,6 +152,18 @@ type Command struct {
 	Preempt  bool     `json:"preempt,omitempty"` // end the running turn first
 	Dir      string   `json:"dir,omitempty"`
 	Messages []string `json:"messages,omitempty"`
+	Answer   *Answer  `json:"answer,omitempty"`
+	Keys     []string `json:"keys,omitempty"` // tmux's names: "Escape", "Up", "C-c", or one character
+	Cols     int      `json:"cols,omitempty"`
+	Rows     int      `json:"rows,omitempty"`
+}
+
+// Answer is an answer to a prompt, bound to it: a runner acts on it only if a
+// fresh look shows a prompt with this digest, and with this option.
+type Answer struct {
+	Digest string `json:"digest"`
+	Option string `json:"option,omitempty"` // Option.Option
+	Text   string `json:"text,omitempty"`   // for prompts that take free text
 }
 
 // Spec is what a runner needs to hold a session's engine.
@@ -168,12 +184,27 @@ func SpecOf(s Session) Spec {
 type Result struct {
 	ID      string          `json:"id"`
 	OK      bool            `json:"ok"`
-	Code    string          `json:"code,omitempty"` // invalid, not_found, conflict, blocked, missing-binary, workdir, unknown_command, failed
+	Code    string          `json:"code,omitempty"` // one of the Code constants
 	Message string          `json:"message,omitempty"`
 	Turn    string          `json:"turn,omitempty"`    // DoTurn: the turn that began
 	Workdir *WorkdirReport  `json:"workdir,omitempty"` // DoWorkdir
 	Fates   map[string]Fate `json:"fates,omitempty"`   // DoSettle, by message
 }
+
+// The codes of results. A message whose DoTurn is answered by conflict or blocked
+// stays in the queue: it was not handed over and may be, later.
+const (
+	CodeInvalid  = "invalid"
+	CodeNotFound = "not_found"
+	CodeConflict = "conflict"     // not now: a turn runs, words stand in the composer, copy mode
+	CodeBlocked  = "blocked"      // not now: a prompt is live
+	CodeStale    = "stale_prompt" // that prompt, or that option, is not what the engine shows
+	CodeInDoubt  = "in_doubt"     // it was typed or pressed, and what came of it cannot be told
+	CodeMissing  = "missing-binary"
+	CodeWorkdir  = "workdir"
+	CodeUnknown  = "unknown_command"
+	CodeFailed   = "failed"
+)
 
 // Fate is what a runner's journal knows of a message.
 type Fate struct {
