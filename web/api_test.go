@@ -1,8 +1,10 @@
 package web
 
 import (
+	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -664,6 +666,19 @@ func TestTheListOfRunners(t *testing.T) {
 
 func newCodex(runner, dir string) desk.NewSession {
 	return desk.NewSession{Engine: session.Codex, Runner: runner, Dir: dir}
+}
+
+// Who leaves before the answer comes has not found a fault of ours.
+func TestLeavingIsNoFailure(t *testing.T) {
+	b := start(t)
+	ctx, cancel := context.WithCancel(bg)
+	cancel()
+	req := httptest.NewRequest("GET", b.url+"/api/v1/sessions", nil).WithContext(ctx)
+	req.Header.Set("Authorization", "Bearer "+ownerSecret)
+	b.Handler().ServeHTTP(httptest.NewRecorder(), req)
+	if strings.Contains(b.logs.String(), "request failed") {
+		t.Error("a request that was given up is logged as a failure")
+	}
 }
 
 func TestHealth(t *testing.T) {

@@ -85,7 +85,8 @@ type apiError struct {
 // showError turns an error into an answer; only 5xx are logged.
 func (s *Server) showError(err error, c echo.Context) {
 	f := faultOf(err)
-	if f.status >= 500 && f.code == "internal" {
+	left := c.Request().Context().Err() != nil // a browser that went elsewhere is no failure of ours
+	if f.status >= 500 && f.code == "internal" && !left {
 		s.log.Error("request failed", "method", c.Request().Method, "route", c.Path(), "session", c.Param("id"), "err", err)
 	}
 	if c.Response().Committed {
