@@ -40,7 +40,7 @@ func sentences(last LastTurn, failures int, running bool) (heading, explain stri
 		if explain == refused {
 			explain = "" // a crash is not a refusal
 		}
-	case last.ExitCode != nil && *last.ExitCode != 0: // an engine may report a failure and exit 0
+	case last.ExitCode != nil:
 		heading = fmt.Sprintf("The engine exited with code %d on %s", *last.ExitCode, turns(failures, running))
 	case running:
 		heading = "The engine reported its previous turn as failed"
