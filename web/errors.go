@@ -85,7 +85,8 @@ type apiError struct {
 // showError turns an error into an answer; only 5xx are logged.
 func (s *Server) showError(err error, c echo.Context) {
 	f := faultOf(err)
-	left := c.Request().Context().Err() != nil // a browser that went elsewhere is no failure of ours
+	// A browser that went elsewhere is no failure of ours; a panic always is.
+	left := c.Request().Context().Err() != nil && !errors.Is(err, errPanic)
 	if f.status >= 500 && f.code == "internal" && !left {
 		s.log.Error("request failed", "method", c.Request().Method, "route", c.Path(), "session", c.Param("id"), "err", err)
 	}
@@ -157,6 +158,8 @@ func refuse(w http.ResponseWriter, r *http.Request, words string) {
 	http.Error(w, words, http.StatusForbidden)
 }
 
+var errPanic = errors.New("panic")
+
 // recoverPanics turns a panic into an error, so that one request harms no other.
 func (s *Server) recoverPanics(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) (err error) {
@@ -165,7 +168,7 @@ func (s *Server) recoverPanics(next echo.HandlerFunc) echo.HandlerFunc {
 				if p == http.ErrAbortHandler {
 					panic(p)
 				}
-				err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+				err = fmt.Errorf("%w: %v\n%s", errPanic, p, debug.Stack())
 			}
 		}()
 		return next(c)
