@@ -130,17 +130,9 @@ func BenchmarkPushToPage(b *testing.B) {
 // consoleLatencies measures the console, pushed to over a runner's socket.
 func consoleLatencies(b *testing.B, busy, frames int) []float64 {
 	c := start(b, withFlags("--no-runner"))
-	p := c.join(b, "bench", c.runnerToken("bench"))
-	ids := c.benchSessions(busy)
-	next := make([]int64, busy)
-	var mu sync.Mutex
-	n := int64(0)
+	p, ids := c.benchSessions(busy)
 	push := func(i, frame int) {
-		mu.Lock()
-		defer mu.Unlock()
-		n++
-		next[i]++
-		p.push(n, ids[i], session.Snapshot{Seq: next[i], Epoch: "e1", Pane: benchPane(frame), Alive: ptr(true), Ready: ptr(true), RunState: session.Responding})
+		p.next(ids[i], session.Snapshot{Pane: benchPane(frame), Alive: ptr(true), Ready: ptr(true), RunState: session.Responding})
 	}
 	pg := c.login(b, desktop, "/sessions/"+ids[0])
 	pg.live()
@@ -150,9 +142,11 @@ func consoleLatencies(b *testing.B, busy, frames int) []float64 {
 	return latencies(b, seen, frames, func(n int) { push(0, n) })
 }
 
-// benchSessions makes sessions on the runner "bench".
-func (c *console) benchSessions(count int) (ids []string) {
+// benchSessions connects a runner of the test's own that holds count sessions.
+func (c *console) benchSessions(count int) (p *peer, ids []string) {
 	c.t.Helper()
+	p = c.join(c.t, "bench", c.runnerToken("bench"))
+	p.command = p.holding
 	api := c.api()
 	for i := range count {
 		var s sessionJSON
@@ -162,7 +156,7 @@ func (c *console) benchSessions(count int) (ids []string) {
 		})
 		ids = append(ids, s.ID)
 	}
-	return ids
+	return p, ids
 }
 
 func ptr[T any](v T) *T { return &v }
@@ -269,14 +263,13 @@ func floorLatencies(b *testing.B, busy, frames int) []float64 {
 // BenchmarkFloorBatchedInserts4KiB in store/.
 func BenchmarkRunnerSocketIngest4KiB(b *testing.B) {
 	c := start(b, withFlags("--no-runner"))
-	p := c.join(b, "bench", c.runnerToken("bench"))
-	ids := c.benchSessions(50)
+	p, ids := c.benchSessions(50)
 	b.ResetTimer()
-	begun := time.Now()
+	begun, last := time.Now(), int64(0)
 	for n := range b.N {
-		p.push(int64(n+1), ids[n%len(ids)], session.Snapshot{Seq: int64(n/len(ids) + 1), Epoch: "e1", Pane: benchPane(n), Cols: 80, Rows: 24, Alive: ptr(true), Ready: ptr(true), RunState: session.Responding})
+		last = p.next(ids[n%len(ids)], session.Snapshot{Pane: benchPane(n), Cols: 80, Rows: 24, Alive: ptr(true), Ready: ptr(true), RunState: session.Responding})
 	}
-	p.stored(int64(b.N))
+	p.stored(last)
 	b.ReportMetric(float64(b.N)/time.Since(begun).Seconds(), "rows/s")
 	b.ReportMetric(0, "ns/op")
 	if got := c.api().capture(ids[(b.N-1)%len(ids)]); !strings.HasPrefix(got.Pane, fmt.Sprintf("frame %09d", b.N-1)) {

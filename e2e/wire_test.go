@@ -26,6 +26,10 @@ type peer struct {
 	acked   chan session.Ack
 	command func(session.Command) session.Result
 	ended   chan error
+
+	counts sync.Mutex
+	n      int64
+	seqs   map[string]int64
 }
 
 // dial opens the runner's socket with a token and says nothing yet.
@@ -136,6 +140,33 @@ func (p *peer) push(n int64, id string, snap session.Snapshot) {
 		p.t.Fatal(err)
 	}
 	p.raw(websocket.BinaryMessage, data)
+}
+
+// next pushes snap with the numbers that follow, and returns the push's.
+func (p *peer) next(id string, snap session.Snapshot) int64 {
+	p.t.Helper()
+	p.counts.Lock()
+	defer p.counts.Unlock()
+	if p.seqs == nil {
+		p.seqs = map[string]int64{}
+	}
+	p.n++
+	p.seqs[id]++
+	snap.Epoch, snap.Seq = "e1", p.seqs[id]
+	p.push(p.n, id, snap)
+	return p.n
+}
+
+// holding answers commands as a runner does that holds what it is told to.
+func (p *peer) holding(c session.Command) session.Result {
+	res := session.Result{OK: true}
+	switch c.Do {
+	case session.DoWorkdir:
+		res.Workdir = &session.WorkdirReport{Verdict: session.WorkdirOK, Path: c.Dir, Detail: "fine"}
+	case session.DoOpen:
+		p.next(string(c.Session), session.Snapshot{Alive: ptr(true), Ready: ptr(true), RunState: session.Idle})
+	}
+	return res
 }
 
 // stored waits until push n is acknowledged, and returns the refusals on the way.
