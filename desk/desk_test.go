@@ -532,6 +532,47 @@ func TestNothingReadsWorkingAfterARestart(t *testing.T) {
 	})
 }
 
+// What was being sent when the console was killed is in doubt at its next start.
+func TestAKilledConsoleLeavesDoubts(t *testing.T) {
+	inBubble(t, func(t *testing.T, o *office) {
+		m := o.connect("a", obliging)
+		id := o.codex("a")
+		m.leave()
+		mid := o.say(id, "under way")
+		if _, err := o.st.StepMessage(t.Context(), mid, session.Event{Kind: session.Send, Journal: "j-a", At: o.Now()}); err != nil {
+			t.Fatal(err)
+		}
+		*o = *o.reopen()
+		if got := o.message(mid); got.State != session.InDoubt || got.Reason == "" {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// The end of a connection that a newer one has replaced says nothing of it.
+func TestAnOlderConnectionEndsLate(t *testing.T) {
+	inBubble(t, func(t *testing.T, o *office) {
+		older := o.connect("a", obliging)
+		id := o.codex("a")
+		newer := o.connect("a", silentOn(session.DoTurn))
+		select {
+		case <-older.ended:
+		default:
+			t.Error("the older connection was not closed")
+		}
+		newer.shows(id, idle)
+		mid := o.say(id, "to the newer one")
+		older.leave()
+		if got := o.message(mid); got.State != session.Sending || !o.Connected("a") {
+			t.Errorf("connected %t, %+v", o.Connected("a"), got)
+		}
+		newer.leave()
+		if got := o.message(mid); got.State != session.InDoubt || o.Connected("a") {
+			t.Errorf("connected %t, %+v", o.Connected("a"), got)
+		}
+	})
+}
+
 // An external session counts as offline after five silent minutes, and who
 // watches it is told.
 func TestExternalSilence(t *testing.T) {

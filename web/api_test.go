@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"signalbox/desk"
 	"signalbox/session"
 )
 
@@ -662,10 +661,6 @@ func TestTheListOfRunners(t *testing.T) {
 	if items, _ := b.api("GET", "/runners", nil).items(); items[0]["connected"] != false || items[0]["lastSeenAt"] == nil {
 		t.Errorf("gone: %v", items)
 	}
-}
-
-func newCodex(runner, dir string) desk.NewSession {
-	return desk.NewSession{Engine: session.Codex, Runner: runner, Dir: dir}
 }
 
 // Who leaves before the answer comes has not found a fault of ours.
