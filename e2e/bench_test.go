@@ -145,8 +145,9 @@ func consoleLatencies(b *testing.B, busy, frames int) []float64 {
 // benchSessions connects a runner of the test's own that holds count sessions.
 func (c *console) benchSessions(count int) (p *peer, ids []string) {
 	c.t.Helper()
-	p = c.join(c.t, "bench", c.runnerToken("bench"))
+	p = c.greet(c.t, "bench", c.runnerToken("bench"))
 	p.command = p.holding
+	go p.serve()
 	api := c.api()
 	for i := range count {
 		var s sessionJSON

@@ -50,8 +50,16 @@ func hello(name string) session.Hello {
 	}
 }
 
-// join connects a peer that has been welcomed and answers every command.
+// join connects a peer that has been welcomed and answers every command with ok.
 func (c *console) join(t testing.TB, name, token string) *peer {
+	t.Helper()
+	p := c.greet(t, name, token)
+	go p.serve()
+	return p
+}
+
+// greet connects a peer that has been welcomed.
+func (c *console) greet(t testing.TB, name, token string) *peer {
 	t.Helper()
 	conn, _, err := c.dial(token)
 	if err != nil {
@@ -64,7 +72,6 @@ func (c *console) join(t testing.TB, name, token string) *peer {
 	if f := p.read(); f.Welcome == nil {
 		t.Fatalf("the answer to hello is %+v", f)
 	}
-	go p.serve()
 	return p
 }
 
