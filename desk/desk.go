@@ -33,6 +33,7 @@ type Desk struct {
 	specs    map[session.ID]session.Session
 	driving  map[session.ID]bool // true: look again when done
 	silences map[session.ID]*time.Timer
+	holds    map[session.ID]string // why the runner did not take the next message, in words
 }
 
 // Open returns a desk over st. Messages that were under way when the console
@@ -41,7 +42,7 @@ func Open(ctx context.Context, st *store.Store, feed *session.Feed, log *slog.Lo
 	d := &Desk{
 		store: st, feed: feed, log: log, now: now, started: now(),
 		links: map[string]*link{}, specs: map[session.ID]session.Session{},
-		driving: map[session.ID]bool{}, silences: map[session.ID]*time.Timer{},
+		driving: map[session.ID]bool{}, silences: map[session.ID]*time.Timer{}, holds: map[session.ID]string{},
 	}
 	d.ctx, d.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if _, err := st.LoseAll(ctx, "", restarted, now()); err != nil {
@@ -93,6 +94,9 @@ func (d *Desk) Facts(rec store.Record) session.Facts {
 	if l := d.link(rec.Session.Runner); l != nil {
 		f.Connected = true
 		f.Fresh = !rec.State.Taken.IsZero() && !rec.State.Taken.Before(l.since)
+	}
+	if f.Queued > 0 {
+		f.Held = d.hold(rec.Session.ID)
 	}
 	return f
 }
@@ -151,9 +155,6 @@ func (d *Desk) spec(ctx context.Context, id session.ID) (session.Session, error)
 	d.mu.Unlock()
 	return rec.Session, nil
 }
-
-// notYet is the answer where no runtime of this build can do it.
-var notYet = session.Problemf(session.ErrConflict, "This session's engine takes no keys and shows no prompt that can be answered from here. Answer it where it runs.")
 
 // offline says that a runner is not connected.
 func offline(runner string) error {

@@ -167,6 +167,11 @@ func (d *Desk) driveOnce(id session.ID) (sent bool, err error) {
 		Do: session.DoTurn, Session: id, Spec: &spec, Message: m.ID, Text: m.Text, Preempt: m.Preempt,
 	})
 	e := handedOver(res, err)
+	held := ""
+	if e.Kind == session.NeverArrived {
+		held = session.CleanDetail(res.Message)
+	}
+	d.setHold(id, held)
 	e.At = d.Now()
 	if _, err := d.store.StepMessage(context.WithoutCancel(d.ctx), m.ID, e); err != nil && !errors.Is(err, session.ErrConflict) {
 		return false, err
@@ -193,8 +198,10 @@ func handedOver(res session.Result, err error) session.Event {
 		return session.Event{Kind: session.Started, Turn: res.Turn}
 	case res.OK:
 		return session.Event{Kind: session.Accept}
-	case res.Code == "blocked" || res.Code == "conflict":
+	case res.Code == session.CodeBlocked || res.Code == session.CodeConflict:
 		return session.Event{Kind: session.NeverArrived} // the engine was not free: it stays in the queue
+	case res.Code == session.CodeInDoubt:
+		return session.Event{Kind: session.Lost, Reason: res.Message}
 	}
 	return session.Event{Kind: session.Refused, Reason: res.Message}
 }

@@ -330,30 +330,6 @@ func (d *Desk) Restart(ctx context.Context, id session.ID) error {
 	return nil
 }
 
-// Answer answers a prompt, if that prompt is still what the engine shows.
-func (d *Desk) Answer(ctx context.Context, id session.ID, promptID, option, text string) error {
-	f, err := d.Session(ctx, id)
-	if err != nil {
-		return err
-	}
-	if p := f.Prompt(); p == nil || p.ID != promptID {
-		return session.Problemf(session.ErrStalePrompt, "The engine no longer shows that prompt. Look at what it shows now.")
-	}
-	return notYet
-}
-
-// Keys sends raw keys to an engine in a terminal.
-func (d *Desk) Keys(ctx context.Context, id session.ID, keys []string, promptID string) error {
-	f, err := d.Session(ctx, id)
-	if err != nil {
-		return err
-	}
-	if p := f.Prompt(); p != nil && p.ID != promptID {
-		return session.Problemf(session.ErrBlocked, "The engine waits for an answer. Answer its prompt, or name it with promptId.")
-	}
-	return notYet
-}
-
 // held returns a session that a runner holds.
 func (d *Desk) held(ctx context.Context, id session.ID) (session.Session, error) {
 	s, err := d.spec(ctx, id)
@@ -386,14 +362,18 @@ func (d *Desk) command(ctx context.Context, id session.ID, do session.Do) error 
 // kindOf is the kind of a runner's error code.
 func kindOf(code string) error {
 	switch code {
-	case "invalid":
+	case session.CodeInvalid:
 		return session.ErrInvalid
-	case "not_found":
+	case session.CodeNotFound:
 		return session.ErrNotFound
-	case "blocked":
+	case session.CodeBlocked:
 		return session.ErrBlocked
-	case "workdir":
+	case session.CodeStale:
+		return session.ErrStalePrompt
+	case session.CodeWorkdir:
 		return session.ErrWorkdir
+	case session.CodeInDoubt:
+		return session.ErrOffline
 	}
 	return session.ErrConflict
 }

@@ -64,6 +64,7 @@ func (d *Desk) Take(ctx context.Context, runner, journal string, p session.Push,
 			if st := saved.State; st.Reading.CanType || st.Since.Equal(st.Taken) {
 				d.Drive(p.Session)
 			}
+			d.lookAt(s, saved.State.Hold.Due)
 		}
 		done(err)
 	})

@@ -36,6 +36,7 @@ type Facts struct {
 	Owed      bool     // a message is being sent, or its turn has not ended
 	Queued    int      // messages that wait in the queue
 	Waiting   int      // messages sent or queued that have had no answer
+	Held      string   // why the runner did not take the next message; empty if it was not asked
 	Handoff   bool     // the Pilot's run waits for the owner
 }
 

@@ -31,6 +31,7 @@ type State struct {
 	Epochs     []EpochSeq
 	Turns      []string // turn ids filed in this epoch, oldest first
 	Counted    *TurnKey // the turn that was counted last, across epochs
+	Hold       Hold     // a reading that is not shown yet
 	Asking     Asking   // which asking of a prompt this is
 	PaneHash   uint64   // tells a changed pane from a repeated one
 	Output     bool     // the pane holds something from the engine; the echo of an instruction is not output
@@ -92,6 +93,10 @@ func Next(prev State, s Session, snap Snapshot, screen Reading, now time.Time) (
 		next.LastLine = lastLine(snap.Pane)
 	}
 	next.Reading = reading(s, snap, screen, next.Ended)
+	next.Hold = Hold{}
+	if s.Runtime == Tmux && RuntimeOf(s, snap) == Tmux {
+		next.Reading, next.Hold = Settle(prev.Reading, prev.Hold, next.Reading, now)
+	}
 	next.Asking = ask(prev.Asking, &next.Reading)
 	if turn == nil { // what a process reports beats what its screen seems to say
 		next = fileScreen(next, RuntimeOf(s, snap), snap.At)

@@ -121,10 +121,11 @@ func (s *Store) Messages(ctx context.Context, id session.ID, before string, limi
 	return items, next, nil
 }
 
-// NextQueued returns the message that is first in a session's queue; ok is false
+// NextQueued returns the message that is to go out next: one that ends the running
+// turn first is before the others, which keep their order. ok is false
 // if the queue is empty.
 func (s *Store) NextQueued(ctx context.Context, id session.ID) (m session.Message, ok bool, err error) {
-	items, err := s.messages(ctx, `WHERE s.id = ? AND m.open = 1 AND m.state = 'queued' ORDER BY m.number LIMIT 1`, string(id))
+	items, err := s.messages(ctx, `WHERE s.id = ? AND m.open = 1 AND m.state = 'queued' ORDER BY m.preempt DESC, m.number LIMIT 1`, string(id))
 	if err != nil {
 		return session.Message{}, false, fmt.Errorf("read the queue of %s: %w", id, err)
 	}

@@ -267,6 +267,8 @@ func hint(f session.Facts, resumes bool) string {
 		return "The engine is not running: it will be sent once it runs."
 	case f.Prompt() != nil:
 		return "The engine waits for an answer: it will be sent after that."
+	case f.Held != "" && !f.Running():
+		return f.Held
 	case f.Running() || f.Owed || f.Queued > 0:
 		return "Goes out when the engine is free."
 	case f.CanType() && !resumes && f.State.Ended:

@@ -1,0 +1,132 @@
+package desk
+
+import (
+	"context"
+	"time"
+
+	"signalbox/session"
+)
+
+// verdictWait is how long a runner may take to say what became of an answer or of
+// keys (contract §3).
+const verdictWait = 5 * time.Second
+
+// Answer answers a prompt, if that very prompt is still what the engine shows. The
+// runner looks afresh before it presses anything and sees the prompt go after.
+func (d *Desk) Answer(ctx context.Context, id session.ID, promptID, option, text string) error {
+	f, err := d.Session(ctx, id)
+	if err != nil {
+		return err
+	}
+	p := f.Prompt()
+	if p == nil || p.ID != promptID {
+		return session.Problemf(session.ErrStalePrompt, "The engine no longer shows that prompt. Look at what it shows now.")
+	}
+	if err := checkAnswer(*p, option, text); err != nil {
+		return err
+	}
+	return d.press(ctx, f, session.Command{
+		Do: session.DoAnswer, Session: id, Answer: &session.Answer{Digest: p.Digest, Option: option, Text: text},
+	})
+}
+
+// checkAnswer refuses an answer that the prompt does not offer: what matches no
+// option is never sent.
+func checkAnswer(p session.Prompt, option, text string) error {
+	if option == "" {
+		if !p.FreeText {
+			return session.Problemf(session.ErrInvalid, "This prompt takes one of its options, not a text.")
+		}
+		return checkText(text)
+	}
+	for _, o := range p.Options {
+		if o.Option == option {
+			return nil
+		}
+	}
+	return session.Problemf(session.ErrInvalid, "This prompt has no option %q. Nothing was pressed.", session.Line(option, 60))
+}
+
+// Keys sends raw keys to an engine in a terminal. While a prompt is live they are
+// refused, unless promptID names it.
+func (d *Desk) Keys(ctx context.Context, id session.ID, keys []string, promptID string) error {
+	f, err := d.Session(ctx, id)
+	if err != nil {
+		return err
+	}
+	c := session.Command{Do: session.DoKeys, Session: id, Keys: keys}
+	if p := f.Prompt(); p != nil {
+		if p.ID != promptID {
+			return session.Problemf(session.ErrBlocked, "The engine waits for an answer. Answer its prompt, or name it with promptId.")
+		}
+		c.Answer = &session.Answer{Digest: p.Digest}
+	}
+	return d.press(ctx, f, c)
+}
+
+// Resize gives the engine's screen a size in cells, or back to the desk with 0.
+func (d *Desk) Resize(ctx context.Context, id session.ID, cols, rows int) error {
+	f, err := d.Session(ctx, id)
+	if err != nil {
+		return err
+	}
+	if cols != 0 && (cols < 20 || cols > 500) || rows != 0 && (rows < 5 || rows > 300) {
+		return session.Problemf(session.ErrInvalid, "A screen has 20 to 500 columns and 5 to 300 rows; 0 gives it back to the desk.")
+	}
+	return d.press(ctx, f, session.Command{Do: session.DoResize, Session: id, Cols: cols, Rows: rows})
+}
+
+// press sends a command to an engine on a screen and waits for its verdict.
+func (d *Desk) press(_ context.Context, f session.Facts, c session.Command) error {
+	s := f.Session
+	if s.Runtime != session.Tmux {
+		return session.Problemf(session.ErrConflict, "This session's engine has no terminal here, so it takes no keys. Act where it runs.")
+	}
+	l := d.link(s.Runner)
+	if l == nil {
+		return offline(s.Runner)
+	}
+	// Not bound to the request: an answer that has been pressed is followed to its end.
+	res, err := d.doWithin(l, c, verdictWait)
+	if err != nil {
+		return session.Problemf(session.ErrOffline, "The runner gave no verdict. Look at the screen before you try again.")
+	}
+	if !res.OK {
+		return session.Problemf(kindOf(res.Code), "%s", res.Message)
+	}
+	return nil
+}
+
+// hold is why the runner did not take the session's next message.
+func (d *Desk) hold(id session.ID) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.holds[id]
+}
+
+func (d *Desk) setHold(id session.ID, why string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if why == "" {
+		delete(d.holds, id)
+		return
+	}
+	d.holds[id] = why
+}
+
+// lookAt asks for a fresh look at a session whose reading is held back, when the
+// time is due: a finished pane prints nothing more.
+func (d *Desk) lookAt(s session.Session, due time.Time) {
+	l := d.link(s.Runner)
+	if l == nil || due.IsZero() {
+		return
+	}
+	time.AfterFunc(max(0, due.Sub(d.Now())), func() {
+		if l.ctx.Err() != nil {
+			return
+		}
+		if _, err := d.doWithin(l, session.Command{Do: session.DoLook, Session: s.ID}, verdictWait); err != nil {
+			d.logEnd(l, "look at a screen afresh", err)
+		}
+	})
+}
