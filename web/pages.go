@@ -195,7 +195,7 @@ func (s *Server) sessionsLive(c echo.Context) error {
 }
 
 func (s *Server) codingTab(c echo.Context) error {
-	v, err := s.coding(c)
+	v, err := s.coding(c, asked{})
 	if err != nil {
 		return err
 	}
@@ -203,13 +203,17 @@ func (s *Server) codingTab(c echo.Context) error {
 }
 
 // coding gathers one session's page.
-func (s *Server) coding(c echo.Context) (views.Coding, error) {
+func (s *Server) coding(c echo.Context, asked asked) (views.Coding, error) {
 	ctx, id := c.Request().Context(), sessionID(c)
-	v, err := s.codingState(ctx, id)
+	asked.shown = c.QueryParam("shown")
+	v, err := s.codingState(ctx, id, asked)
 	if err != nil {
 		return v, err
 	}
 	live := v.Page.Live
+	if asked.shown != "" {
+		live += "?" + url.Values{"shown": {asked.shown}}.Encode()
+	}
 	v.Page = s.page(c, v.Title, "sessions")
 	v.Page.Live = live
 	v.Pane.NoWrap = c.QueryParam("wrap") == "0"
@@ -232,7 +236,7 @@ func (s *Server) beside(ctx context.Context, id session.ID) (views.List, error) 
 }
 
 // codingState gathers what of a session's page changes by itself.
-func (s *Server) codingState(ctx context.Context, id session.ID) (views.Coding, error) {
+func (s *Server) codingState(ctx context.Context, id session.ID, asked asked) (views.Coding, error) {
 	rec, text, err := s.store.Latest(ctx, id)
 	if err != nil {
 		return views.Coding{}, err
@@ -253,14 +257,14 @@ func (s *Server) codingState(ctx context.Context, id session.ID) (views.Coding, 
 			}
 		}
 	}
-	v := codingView(s.desk.Facts(rec), messages, resumes, s.desk.Now())
+	v := codingView(s.desk.Facts(rec), messages, resumes, asked, s.desk.Now())
 	format := rec.State.Snapshot.Format
 	v.Pane = views.Pane{HTML: pane.HTML(text, format == session.ANSI || format == session.Raw), Seq: rec.State.Snapshot.Seq}
 	return v, nil
 }
 
 // codingView chooses the words of a session's page. It is pure.
-func codingView(f session.Facts, messages []session.Message, resumes bool, now time.Time) views.Coding {
+func codingView(f session.Facts, messages []session.Message, resumes bool, asked asked, now time.Time) views.Coding {
 	s := f.Session
 	v := views.Coding{
 		ID: string(s.ID), Title: s.Title, State: stateOf(f, now), Line: headerLine(f, now), Reason: reason(f),
@@ -278,7 +282,7 @@ func codingView(f session.Facts, messages []session.Message, resumes bool, now t
 		}
 	}
 	if p := f.Prompt(); p != nil {
-		v.Prompt = promptView(*p)
+		v.Prompt = promptView(s.ID, *p, asked)
 	}
 	if s.Runtime == session.External {
 		v.Composer.Off = "This session is only watched: nothing can be sent to it from here."
@@ -299,26 +303,15 @@ func codingView(f session.Facts, messages []session.Message, resumes bool, now t
 	return v
 }
 
-func promptView(p session.Prompt) *views.Prompt {
-	v := &views.Prompt{ID: p.ID, Kind: p.Kind, Title: p.Title, Body: p.Body, FreeText: p.FreeText}
-	if p.Elided {
-		v.Elided = "The engine hides part of this. Look at it in the pane before you answer."
-	}
-	for _, o := range p.Options {
-		v.Options = append(v.Options, views.Option{Name: o.Option, Label: o.Label})
-	}
-	return v
-}
-
 func (s *Server) codingLive(c echo.Context) error {
 	return s.orSignedOut(c, func() error {
 		id := sessionID(c)
 		if _, err := s.desk.Session(c.Request().Context(), id); err != nil {
 			return err
 		}
-		noWrap := c.QueryParam("wrap") == "0"
+		noWrap, shown := c.QueryParam("wrap") == "0", c.QueryParam("shown")
 		parts := []part{{id, 0, func(ctx context.Context) ([]templ.Component, error) {
-			v, err := s.codingState(ctx, id)
+			v, err := s.codingState(ctx, id, asked{shown: shown})
 			if err != nil {
 				return nil, err
 			}
@@ -344,12 +337,12 @@ func back(c echo.Context, to string) error { return c.Redirect(http.StatusSeeOth
 
 // onSession shows what a form could not do on the session's own page, where the
 // owner can go on. What cannot be shown there goes to the error page.
-func (s *Server) onSession(c echo.Context, err error, text string) error {
+func (s *Server) onSession(c echo.Context, err error, asked asked, text string) error {
 	f := faultOf(err)
 	if f.status >= 500 && f.code == "internal" || f.status == http.StatusNotFound {
 		return err
 	}
-	v, viewErr := s.coding(c)
+	v, viewErr := s.coding(c, asked)
 	if viewErr != nil {
 		return err
 	}
@@ -366,7 +359,7 @@ func (s *Server) say(c echo.Context) error {
 		Text: lines(text), Key: c.FormValue("key"), Author: session.ByOwner, Preempt: c.FormValue("preempt") == "true",
 	})
 	if err != nil {
-		return s.onSession(c, err, text)
+		return s.onSession(c, err, asked{}, text)
 	}
 	return back(c, "/sessions/"+string(id))
 }
@@ -374,7 +367,7 @@ func (s *Server) say(c echo.Context) error {
 func (s *Server) editMessage(c echo.Context) error {
 	id := sessionID(c)
 	if _, err := s.desk.Edit(c.Request().Context(), id, c.Param("message"), lines(c.FormValue("text"))); err != nil {
-		return s.onSession(c, err, "")
+		return s.onSession(c, err, asked{}, "")
 	}
 	return back(c, "/sessions/"+string(id))
 }
@@ -382,16 +375,7 @@ func (s *Server) editMessage(c echo.Context) error {
 func (s *Server) withdrawMessage(c echo.Context) error {
 	id := sessionID(c)
 	if _, err := s.desk.Withdraw(c.Request().Context(), id, c.Param("message")); err != nil {
-		return s.onSession(c, err, "")
-	}
-	return back(c, "/sessions/"+string(id))
-}
-
-func (s *Server) answer(c echo.Context) error {
-	id := sessionID(c)
-	err := s.desk.Answer(c.Request().Context(), id, c.FormValue("promptId"), c.FormValue("option"), lines(c.FormValue("text")))
-	if err != nil {
-		return s.onSession(c, err, "")
+		return s.onSession(c, err, asked{}, "")
 	}
 	return back(c, "/sessions/"+string(id))
 }
@@ -399,7 +383,7 @@ func (s *Server) answer(c echo.Context) error {
 func (s *Server) control(do func(*desk.Desk, context.Context, session.ID) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if err := do(s.desk, c.Request().Context(), sessionID(c)); err != nil {
-			return s.onSession(c, err, "")
+			return s.onSession(c, err, asked{}, "")
 		}
 		return back(c, "/sessions/"+string(sessionID(c)))
 	}

@@ -231,7 +231,7 @@ func TestCodingView(t *testing.T) {
 		l.Detail = "Not inside a trusted directory and --skip-git-repo-check was not specified."
 	}
 	f := facts(status(session.StatusCompleted), three, last(session.VerdictFailed, detail))
-	v := codingView(f, nil, true, noon)
+	v := codingView(f, nil, true, asked{}, noon)
 	if b := v.Banner; b == nil || b.Heading != code13 || b.Words != "That is the engine refusing to run, not an answer to your instruction." ||
 		b.Detail != f.State.LastTurn.Detail || b.ExitCode != "1" || b.Failures != 3 || b.Verdict != "failed" {
 		t.Errorf("banner %+v", v.Banner)
@@ -243,37 +243,37 @@ func TestCodingView(t *testing.T) {
 		t.Errorf("a free session: interrupt %t stop %t restart %t %+v", v.CanInterrupt, v.CanStop, v.CanRestart, v.Composer)
 	}
 	for _, verdict := range []session.Verdict{session.VerdictOK, session.VerdictKilled, session.VerdictUnknown} {
-		if v := codingView(facts(last(verdict)), nil, true, noon); v.Banner != nil {
+		if v := codingView(facts(last(verdict)), nil, true, asked{}, noon); v.Banner != nil {
 			t.Errorf("%s has the banner %+v", verdict, v.Banner)
 		}
 	}
-	if v := codingView(facts(status(session.StatusProcessing)), nil, true, noon); !v.CanInterrupt || v.Composer.Preempt == "" {
+	if v := codingView(facts(status(session.StatusProcessing)), nil, true, asked{}, noon); !v.CanInterrupt || v.Composer.Preempt == "" {
 		t.Error("a running turn cannot be stopped")
 	}
-	if v := codingView(facts(stopped), nil, true, noon); v.CanStop || !v.CanRestart || v.CanInterrupt {
+	if v := codingView(facts(stopped), nil, true, asked{}, noon); v.CanStop || !v.CanRestart || v.CanInterrupt {
 		t.Error("an ended session can be started again, and nothing else")
 	}
-	if v := codingView(facts(externally), nil, true, noon); v.Composer.Off == "" || v.CanStop || v.CanRestart || v.CanInterrupt {
+	if v := codingView(facts(externally), nil, true, asked{}, noon); v.Composer.Off == "" || v.CanStop || v.CanRestart || v.CanInterrupt {
 		t.Errorf("an external session is only watched: %+v", v)
 	}
-	if v := codingView(facts(offlineNow), nil, true, noon.Add(time.Hour)); v.Notice != "Runner mac is offline. What you see is from 12:00." {
+	if v := codingView(facts(offlineNow), nil, true, asked{}, noon.Add(time.Hour)); v.Notice != "Runner mac is offline. What you see is from 12:00." {
 		t.Errorf("notice %q", v.Notice)
 	}
-	if v := codingView(facts(unseen, offlineNow), nil, true, noon); v.Notice != "Runner mac is offline, and nothing has been seen of this session yet." {
+	if v := codingView(facts(unseen, offlineNow), nil, true, asked{}, noon); v.Notice != "Runner mac is offline, and nothing has been seen of this session yet." {
 		t.Errorf("notice %q", v.Notice)
 	}
-	if v := codingView(facts(externally, offlineNow), nil, true, noon); v.Notice != "Nothing has been pushed since 12:00. What you see is from then." {
+	if v := codingView(facts(externally, offlineNow), nil, true, asked{}, noon); v.Notice != "Nothing has been pushed since 12:00. What you see is from then." {
 		t.Errorf("notice %q", v.Notice)
 	}
 	over := facts(func(f *session.Facts) { f.Session.Override, f.Session.Workdir = true, session.WorkdirNotGit })
-	if v := codingView(over, nil, true, noon); v.Where != "/srv/demo · Codex · mac · may edit this folder · started though it is not a git repository" {
+	if v := codingView(over, nil, true, asked{}, noon); v.Where != "/srv/demo · Codex · mac · may edit this folder · started though it is not a git repository" {
 		t.Errorf("the override is not shown: %q", v.Where)
 	}
 	list := []session.Message{
 		{ID: "m1", State: session.Answered, Outcome: session.VerdictOK, Turn: "t1", Text: "one", SettledAt: noon}, {ID: "m2", State: session.Withdrawn, Text: "two"},
 		{ID: "m3", State: session.Delivered, Turn: "t2", Text: "three"}, {ID: "m4", State: session.Queued, Text: "four"},
 	}
-	v = codingView(facts(), list, true, noon)
+	v = codingView(facts(), list, true, asked{}, noon)
 	if len(v.Messages.Earlier) != 2 || len(v.Messages.Now) != 2 || v.Messages.Now[0].ID != "m3" {
 		t.Errorf("messages %+v", v.Messages)
 	}

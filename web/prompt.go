@@ -1,0 +1,121 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"signalbox/session"
+	"signalbox/views"
+	"signalbox/web/pane"
+)
+
+// asked is what the owner has done about a prompt in this request.
+type asked struct {
+	shown  string // the prompt whose hidden lines the owner chose to go on without
+	option string // an option that allows more than this once, and is asked again
+	text   string // an answer that could not be sent
+}
+
+// answer answers a prompt from its card. An option that allows more than this once
+// is asked again first; a tap on a prompt that is gone says so and shows what is
+// asked now.
+func (s *Server) answer(c echo.Context) error {
+	ctx, id := c.Request().Context(), sessionID(c)
+	promptID, option, text := c.FormValue("promptId"), c.FormValue("option"), lines(c.FormValue("text"))
+	f, err := s.desk.Session(ctx, id)
+	if err != nil {
+		return err
+	}
+	if p := f.Prompt(); p != nil && p.ID == promptID && c.FormValue("sure") != "1" && isLasting(*p, option) {
+		v, err := s.coding(c, asked{option: option})
+		if err != nil {
+			return err
+		}
+		return s.render(c, http.StatusOK, views.Session(v))
+	}
+	if err := s.desk.Answer(ctx, id, promptID, option, text); err != nil {
+		if option == "" {
+			return s.onSession(c, err, asked{text: text}, "")
+		}
+		return s.onSession(c, err, asked{}, "")
+	}
+	return back(c, "/sessions/"+string(id))
+}
+
+// isLasting reports whether an option of p allows more than this once.
+func isLasting(p session.Prompt, option string) bool {
+	for _, o := range p.Options {
+		if o.Option == option {
+			return !declines(o.Label) && lasting(o.Label) != ""
+		}
+	}
+	return false
+}
+
+// promptView draws a prompt as a card. What the engine prints is shown with its
+// invisible characters made visible, since they can turn a command round.
+func promptView(id session.ID, p session.Prompt, a asked) *views.Prompt {
+	v := &views.Prompt{
+		ID: p.ID, Kind: p.Kind, Title: session.Line(pane.Text(p.Title, false), 500), Body: pane.Text(p.Body, false),
+		FreeText: p.FreeText, Text: a.text,
+	}
+	held := p.Elided && a.shown != p.ID
+	if p.Elided {
+		v.Elided = "The engine hides part of this."
+		if held {
+			v.Elided += " Look at it in its pane before you approve it."
+			v.GoOn = "/sessions/" + string(id) + "?shown=" + p.ID
+		}
+	}
+	for _, o := range p.Options {
+		declines := declines(o.Label)
+		option := views.Option{Name: o.Option, Label: session.Line(pane.Text(o.Label, false), 300), Held: held && !declines}
+		if !declines {
+			option.Lasting = lasting(o.Label)
+		}
+		option.Asked = option.Lasting != "" && o.Option == a.option
+		v.Options = append(v.Options, option)
+	}
+	return v
+}
+
+// declines reports whether an option's label says no. What it cannot tell counts
+// as an approval, which is held back and asked again more often.
+func declines(label string) bool {
+	first, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(label)), " ")
+	switch strings.Trim(first, ",.:;") {
+	case "no", "reject", "deny", "decline", "cancel", "esc", "exit", "quit", "skip", "back":
+		return true
+	}
+	return false
+}
+
+// lastingWords mark an option that grants more than this once, in the words of the
+// engines whose dialogs are recorded.
+var lastingWords = []struct{ mark, words string }{
+	{"don't ask again", "You will not be asked again."},
+	{"don’t ask again", "You will not be asked again."},
+	{"always", "This holds for later too."},
+	{"for this session", "This holds for the rest of the session."},
+	{"during this session", "This holds for the rest of the session."},
+	{"all edits", "This holds for other edits too."},
+	{"for these files", "This holds for later edits too."},
+	{"for this conversation", "This holds for the rest of the conversation."},
+	{"in the future", "This holds for later too."},
+	{"auto mode", "The engine then asks for less."},
+	{"auto-accept", "The engine then asks for less."},
+	{"remember", "This is remembered."},
+}
+
+// lasting says what an option allows beyond this once; empty if nothing.
+func lasting(label string) string {
+	label = strings.ToLower(label)
+	for _, l := range lastingWords {
+		if strings.Contains(label, l.mark) {
+			return l.words
+		}
+	}
+	return ""
+}

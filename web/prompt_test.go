@@ -1,0 +1,61 @@
+package web
+
+import (
+	"testing"
+
+	"signalbox/session"
+)
+
+// Labels are the engines' own, from testdata/panes.
+func TestOptionsThatGrantMore(t *testing.T) {
+	tests := []struct {
+		label             string
+		declines, lasting bool
+	}{
+		{"Yes, proceed (y)", false, false},
+		{"Yes, and don't ask again for commands that start with `touch` (p)", false, true},
+		{"Yes, and don't ask again for these files (a)", false, true},
+		{"No, and tell Codex what to do differently (esc)", true, false},
+		{"Yes, allow all edits during this session (shift+tab)", false, true},
+		{"Yes, and use auto mode", false, true},
+		{"No, exit", true, false},
+		{"Allow once", false, false},
+		{"Allow for this session", false, true},
+		{"Allow always", false, true},
+		{"Reject", true, false},
+		{"No, and never remember this", true, false},
+	}
+	for _, tt := range tests {
+		if got := declines(tt.label); got != tt.declines {
+			t.Errorf("%q declines = %v, want %v", tt.label, got, tt.declines)
+		}
+		if got := !declines(tt.label) && lasting(tt.label) != ""; got != tt.lasting {
+			t.Errorf("%q lasting = %v, want %v", tt.label, got, tt.lasting)
+		}
+	}
+}
+
+// What the engine hides holds its approvals back until the owner goes on.
+func TestHiddenLinesHoldApprovalsBack(t *testing.T) {
+	p := session.Prompt{ID: "p1_x", Kind: "approval", Title: "Run?", Body: "rm \u202egnp.exe", Elided: true, Options: []session.Option{
+		{Option: "yes", Label: "Yes, proceed"}, {Option: "no", Label: "No, stop"},
+	}}
+	v := promptView("s_1", p, asked{})
+	if !v.Options[0].Held || v.Options[1].Held || v.GoOn == "" {
+		t.Errorf("held = %v and %v, go on %q: want the approval held, the refusal free, and a way on", v.Options[0].Held, v.Options[1].Held, v.GoOn)
+	}
+	if v.Body == p.Body {
+		t.Error("a character that turns the text round is shown as it is")
+	}
+	v = promptView("s_1", p, asked{shown: p.ID})
+	if v.Options[0].Held || v.GoOn != "" {
+		t.Error("still held after the owner went on")
+	}
+	if promptView("s_1", p, asked{shown: "p0_other"}).Options[0].Held != true {
+		t.Error("going on without the lines of another prompt freed this one")
+	}
+	p.Elided = false
+	if promptView("s_1", p, asked{}).Options[0].Held {
+		t.Error("held though nothing is hidden")
+	}
+}
