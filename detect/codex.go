@@ -49,6 +49,7 @@ var codexPlaceholders = []string{
 func codexLayout(s *screen) {
 	l := &s.lay
 	l.user, l.said, l.hint = -1, -1, -1
+	s.inset = 2
 	last := s.last()
 	if last < 0 {
 		return
@@ -333,7 +334,11 @@ func (s *screen) codexQuestion() ask {
 		for _, h := range codexHeads {
 			if strings.HasPrefix(r.text[r.indent:], h.words) && r.indent <= 2 {
 				a.kind = h.kind
-				return s.codexParts(a, i, low)
+				a = s.codexParts(a, i, low)
+				if h.kind == kindTrust && strings.Contains(s.at(i), "rust ") && a.body.to < a.body.from {
+					a.body = s.codexFolder(i) // what is to be trusted stands over the question
+				}
+				return a
 			}
 		}
 	}
@@ -350,6 +355,15 @@ func (s *screen) codexQuestion() ask {
 	}
 	a.body = part{top + 1, low}
 	return a
+}
+
+// codexFolder returns the rows over the question about trust that name the folder.
+func (s *screen) codexFolder(head int) part {
+	p := part{s.above(head), s.above(head)}
+	for p.from > 0 && !s.blank(p.from-1) {
+		p.from--
+	}
+	return part{max(p.from, 0), p.to}
 }
 
 // startUp reports whether row i, at the margin, belongs to a dialog that comes
@@ -375,7 +389,7 @@ func (s *screen) codexParts(a ask, head, low int) ask {
 	for end < low && !s.blank(end+1) && s.wrapped(end, end+1) {
 		end++
 	}
-	if a.kind == kindApproval || a.kind == kindQuestion {
+	if a.kind == kindApproval || a.kind == kindQuestion || strings.HasSuffix(s.trim(head), "?") || strings.Contains(s.trim(head), "? ") {
 		for end < low && !s.blank(end+1) {
 			end++
 		}
@@ -586,6 +600,11 @@ func codexStreaming(s *screen, out *session.Reading) bool {
 	l := &s.lay
 	if s.in.Title != "" || !l.composer.drawn() || l.user < 0 || !s.codexEndsTurns() {
 		return false
+	}
+	for i := l.said; i > l.user && !s.blank(i); i-- {
+		if strings.HasPrefix(s.at(i), "› /") {
+			return false // the list of commands covers the end of the answer
+		}
 	}
 	answer := -1
 	for i := l.user + 1; i <= l.said; i++ {

@@ -301,10 +301,11 @@ func firstWord(text string) string {
 	return text
 }
 
-// broken reports whether row i was cut inside a word: it fills its width, or
-// ends with a slash, after which engines break paths.
+// broken reports whether row i was cut inside a word: it fills its width, and
+// the word is too long for the engine to have moved it down; or it ends with a
+// slash, after which engines break paths.
 func (s *screen) broken(i int) bool {
-	if i < 0 {
+	if i < 0 || i+1 >= len(s.inner) {
 		return false
 	}
 	text := s.inner[i].text
@@ -312,7 +313,11 @@ func (s *screen) broken(i int) bool {
 		return text[n-2] != ' '
 	}
 	edge, limit := s.edge(i)
-	return edge >= limit
+	if edge < limit {
+		return false
+	}
+	tail := text[strings.LastIndexByte(text, ' ')+1:]
+	return 2*(len(tail)+len(firstWord(s.inner[i+1].text))) > limit
 }
 
 // edge is the column after the last character of row i inside its frame, and

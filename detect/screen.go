@@ -128,7 +128,7 @@ func (s *screen) add(line string) {
 	for i := 0; i < len(line); {
 		c := line[i]
 		if !special[c] {
-			run := line[i:]
+			run := line[i:min(len(line), i+256)] // not the whole line each time
 			if k := strings.IndexByte(run, 0x1b); k >= 0 {
 				run = run[:k]
 			}
