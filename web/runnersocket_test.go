@@ -420,17 +420,16 @@ func TestPreempting(t *testing.T) {
 		b.until("the first one's end", func() bool { m, _ = b.store.FindMessage(bg, first); return m.Outcome == session.VerdictKilled })
 	}
 
-	// Both wait; the first goes when the engine is free, and is ended by the second.
+	// What ends the running turn goes before what waits for it; that goes after.
 	third := b.say(id, "three")
 	fourth := b.say(id, "four, now", object{"preempt": true})
-	r.push(id, free, over(second, &session.LastTurn{Verdict: session.VerdictOK, TurnID: "turn-of-" + second}))
-	if c := r.command(session.DoTurn); c.Message != third {
-		t.Errorf("asked %+v, want the third", c)
-	}
-	b.message(id, third, session.Delivered)
-	r.push(id, busy, began(third))
 	if c := r.command(session.DoTurn); c.Message != fourth || !c.Preempt {
-		t.Errorf("asked %+v, want the fourth", c)
+		t.Errorf("asked %+v, want the fourth with preempt", c)
+	}
+	b.message(id, fourth, session.Delivered)
+	r.push(id, free, over(second, killed), over(fourth, &session.LastTurn{Verdict: session.VerdictOK, TurnID: "turn-of-" + fourth}))
+	if c := r.command(session.DoTurn); c.Message != third || c.Preempt {
+		t.Errorf("asked %+v, want the third", c)
 	}
 }
 
