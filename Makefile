@@ -36,7 +36,7 @@ check: lint
 	fi
 
 lint: ## gofmt, vet, staticcheck
-	@unformatted=$$(gofmt -l $$(go list -f '{{.Dir}}' ./...)); \
+	@unformatted=$$(gofmt -l $$(find . -name '*.go' -not -path './.cache/*')); \
 	if [ -n "$$unformatted" ]; then echo "Run gofmt -w on:" $$unformatted >&2; exit 1; fi
 	go vet ./...
 	go tool staticcheck ./...
