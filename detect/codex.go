@@ -35,6 +35,7 @@ var codex = detector{layout: codexLayout, rules: []rule{
 	{Rule{"codex-streaming", session.StatusProcessing, `no title was measured, and in a version that ends every turn with "Worked for" the owner's last message has an answer without it`,
 		"the screen of an answer that streams is that of a finished one but for this line"}, codexStreaming},
 	{Rule{"codex-starting", session.StatusProcessing, "a composer whose footer does not name a model yet", "a start-up dialog may still follow"}, codexStarting},
+	halfModal,
 	{Rule{"codex-draft", session.StatusIdle, "words that somebody typed in the composer", "the next question is being written; a text would be glued to it"}, drafted},
 	{Rule{"codex-done", session.StatusCompleted, "a composer, and something was said above it", "the composer is back"}, codexDone},
 	{Rule{"codex-idle", session.StatusIdle, "a composer under nothing but the start-up banner", "nothing was asked yet"}, codexIdle},

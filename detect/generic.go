@@ -18,7 +18,7 @@ var generic = detector{layout: genericLayout, rules: []rule{
 	{Rule{"generic-continue", session.StatusWaiting, `the last row says "press enter to continue" or the like`, "the next key answers it"}, genericContinue},
 	{Rule{"generic-spinner", session.StatusProcessing, "one of the last rows begins with a character that turns, or says how to interrupt", "something runs"}, genericSpinner},
 	{Rule{"generic-title-spins", session.StatusProcessing, "the title begins with a character that turns", "something runs"}, genericTitle},
-	{Rule{"generic-field", session.StatusIdle, "the foreground program was measured and is no shell, and a bare prompt character is the last row, or stands alone between rules", "a field for words without words in it"}, genericField},
+	{Rule{"generic-field", session.StatusIdle, "the foreground program was measured and is no shell, and a bare prompt character is the last row, or stands alone between rules; not under a choice or a question", "a field for words without words in it"}, genericField},
 }}
 
 func genericLayout(s *screen) {
@@ -209,6 +209,12 @@ func genericField(s *screen, out *session.Reading) bool {
 	}
 	if c := s.in.Cursor; c != nil && (c.Y != i || !c.Visible) {
 		return false
+	}
+	if up := s.above(i); up >= 0 {
+		_, choice := numberedRow(s.inner[up].text)
+		if t := s.at(up); choice || strings.IndexByte("?:])", t[len(t)-1]) >= 0 {
+			return false // an answer to something
+		}
 	}
 	out.CanType = true
 	if s.above(i) >= 0 {

@@ -225,3 +225,34 @@ func TestDetailIsTheContracts(t *testing.T) {
 		}
 	}
 }
+
+// A question of which only a part is drawn never lets a text be typed: rows are
+// cut off from above, from below, and blanked one by one, as a repaint under way
+// or a smaller window would.
+func TestHalfDrawnQuestionsTakeNoText(t *testing.T) {
+	for _, c := range panes(t) {
+		if !c.wants(session.StatusWaiting) || c.in.Format == session.Raw ||
+			c.in.Engine == session.OpenCode && strings.Contains(Read(c.in).Rule, "overlay") { // a panel over the composer, which stays drawn
+			continue
+		}
+		rows := strings.Split(strings.TrimRight(plainText(c.in.Pane), "\n"), "\n")
+		try := func(how string, rows []string) {
+			in := Input{Engine: c.in.Engine, Pane: strings.Join(rows, "\n"), Cols: c.in.Cols, Foreground: c.in.Foreground}
+			if got := Read(in); got.CanType {
+				t.Errorf("%s, %s: %s (%s) can type\n%s", c.file, how, got.Status, got.Rule, in.Pane)
+			}
+		}
+		for k := 1; k < len(rows); k++ {
+			if detectorOf(c.in.Engine) == &generic && k >= len(rows)-2 {
+				continue // nothing but the field is left
+			}
+			if !strings.Contains(c.file, "made/box_") || strings.Contains(strings.Join(rows[k:], " "), "Accept") {
+				try(fmt.Sprintf("without the first %d rows", k), rows[k:])
+			}
+			try(fmt.Sprintf("without row %d", k), append(append(append([]string{}, rows[:k]...), ""), rows[k+1:]...))
+			if k < 12 {
+				try(fmt.Sprintf("without the last %d rows", k), rows[:len(rows)-k])
+			}
+		}
+	}
+}

@@ -23,6 +23,27 @@ var modal = rule{
 	boxedApproval,
 }
 
+// halfModal holds back where only a part of the box is drawn over an empty
+// composer: the one screen on which a question and a free composer stand together.
+var halfModal = rule{
+	Rule{"boxed-approval-half", session.StatusUnknown,
+		"the header or the choices of a boxed approval at the engine's margin, without the other half, directly above an empty composer",
+		"a box that is half drawn may be a question the next moment"},
+	func(s *screen, out *session.Reading) bool {
+		l := &s.lay
+		if !l.composer.free() {
+			return false
+		}
+		for i := l.said; i >= 0 && !s.transcript(i); i-- {
+			if _, col := margin(s.at(i)); col == l.composer.top && !s.blank(i) && (isModalTitle(s.at(i)) || onlyChoices(s.at(i))) {
+				out.Evidence = s.evidence(i, l.composer.row)
+				return true
+			}
+		}
+		return false
+	},
+}
+
 const modalTitle = "command approval required"
 
 func boxedApproval(s *screen, out *session.Reading) bool {
@@ -164,6 +185,22 @@ func isChoice(text string) bool {
 	c := choiceStart(text)
 	rest := text[c.from:]
 	return len(rest) > 4 && isLetter(rest[1]) && rest[2] == ']' && (rest[3] != ' ' || rest[4] != ' ')
+}
+
+// onlyChoices reports whether a row holds "[a] Accept" or "[d] Decline" and
+// nothing but other choices after it.
+func onlyChoices(text string) bool {
+	if !isChoice(text) {
+		return false
+	}
+	rest := text[choiceStart(text).from:]
+	for _, word := range []string{"[a] accept", "[d] decline"} {
+		if hasFold(rest, word) {
+			rest = strings.TrimLeft(ruledEnd(rest[len(word):]), " ")
+			return rest == "" || rest[0] == '[' || isCursor(first(rest))
+		}
+	}
+	return false
 }
 
 func hasFold(text string, prefixes ...string) bool {
