@@ -9,9 +9,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -24,15 +26,17 @@ const (
 // conn is one control client: a tmux process, commands going in, replies and
 // notifications coming out. It is used until it fails and is then replaced.
 type conn struct {
-	hub    string // the session it is attached to
-	gen    string // the server: its pid and start time
+	hub    string       // the session it is attached to
+	gen    string       // the server: its pid and start time
+	paused map[int]bool // panes of whose output tmux tells this client nothing; guarded by Server.mu
 	answer time.Duration
-	notify func(kind string, pane int, rest []byte) // called by the reader, must not block
+	notify func(kind string, pane, bytes int) // called by the reader, must not block; pane -1: any
 
 	cmd   *exec.Cmd
 	in    *os.File
+	out   *os.File
 	ready chan struct{} // closed when the client is attached
-	gone  chan struct{} // closed when the process has ended and every call has returned
+	gone  chan struct{} // closed when the process has ended and every call was settled
 	err   error         // why, once gone is closed
 
 	send    sync.Mutex // orders writing and the queue of calls alike
@@ -65,47 +69,38 @@ func (r reply) text() string { return string(bytes.Join(r, []byte("\n"))) }
 
 // dial starts a control client with a command that attaches it to hub.
 func (s *Server) dial(ctx context.Context, hub string, attach func(hub string) []string, flags ...string) (*conn, error) {
-	c := &conn{hub: hub, answer: s.cfg.Answer, ready: make(chan struct{}), gone: make(chan struct{})}
-	c.notify = func(kind string, pane int, rest []byte) { s.heard(c, kind, pane, rest) }
+	c := &conn{hub: hub, answer: s.cfg.Answer, paused: map[int]bool{}, ready: make(chan struct{}), gone: make(chan struct{})}
+	c.notify = func(kind string, pane, bytes int) { s.heard(c, kind, pane, bytes) }
 	args := append([]string{"-u", "-f", "/dev/null", "-S", s.cfg.Socket}, flags...)
 	c.cmd = exec.Command(s.cfg.Binary, append(append(args, "-C"), attach(hub)...)...)
 	c.cmd.Env = baseEnv()
 	c.cmd.Dir = "/"
-	in, err := c.cmd.StdinPipe()
+	theirIn, in, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	c.in, _ = in.(*os.File)
-	if c.in == nil { // exec wraps the file; only its deadline is missed then
-		r, w, err := os.Pipe()
-		if err != nil {
-			return nil, err
-		}
+	out, theirOut, err := os.Pipe()
+	if err != nil {
 		in.Close()
-		c.cmd.Stdin, c.in = r, w
-		defer r.Close()
-	}
-	out, err := c.cmd.StdoutPipe()
-	if err != nil {
+		theirIn.Close()
 		return nil, err
 	}
+	c.in, c.out, c.cmd.Stdin, c.cmd.Stdout = in, out, theirIn, theirOut
 	var complaint bytes.Buffer
 	c.cmd.Stderr = &complaint
-	if err := c.cmd.Start(); err != nil {
+	c.cmd.WaitDelay = time.Second
+	err = c.cmd.Start()
+	theirIn.Close()
+	theirOut.Close()
+	if err != nil {
+		in.Close()
+		out.Close()
 		return nil, err
 	}
 	go func() {
-		err := c.read(bufio.NewReaderSize(out, 64<<10))
-		c.kill(err)
-		io.Copy(io.Discard, out)
+		c.kill(c.read(bufio.NewReaderSize(out, 64<<10)))
 		c.cmd.Wait()
-		c.mu.Lock()
-		c.err = c.ending
-		if complaint.Len() > 0 {
-			c.err = fmt.Errorf("%w: %s", c.err, firstLine(complaint.Bytes()))
-		}
-		c.mu.Unlock()
-		close(c.gone)
+		c.end(firstLine(complaint.Bytes()))
 	}()
 	select {
 	case <-c.ready:
@@ -120,22 +115,45 @@ func (s *Server) dial(ctx context.Context, hub string, attach func(hub string) [
 	return nil, fmt.Errorf("%w: %w", ErrDown, c.err)
 }
 
-// kill ends the client and fails the calls that wait. The first reason counts.
+// kill ends the client; the reader then fails the calls that wait. The first
+// reason counts. Both pipes are closed here, since the tmux server holds their
+// other ends too: where it hangs, the client's death would not end the reader.
 func (c *conn) kill(why error) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.ending != nil {
-		c.mu.Unlock()
 		return
 	}
 	c.ending = why
+	c.in.Close()
+	c.out.Close()
+	c.cmd.Process.Kill()
+}
+
+// end is the reader's last act.
+func (c *conn) end(complaint string) {
+	c.mu.Lock()
+	c.err = c.ending
+	if complaint != "" {
+		c.err = fmt.Errorf("%w: %s", c.err, complaint)
+	}
 	waiting := c.waiting
 	c.waiting = nil
 	c.mu.Unlock()
-	c.in.Close()
-	c.cmd.Process.Kill()
 	for _, w := range waiting {
-		w.err = fmt.Errorf("%w: %w", ErrInDoubt, why)
+		w.err = fmt.Errorf("%w: %w", ErrInDoubt, c.err)
 		close(w.done)
+	}
+	close(c.gone)
+}
+
+// nudge makes tmux look again for children that have ended. tmux 3.3a on Linux
+// 6.18 misses the end of about one short-lived program in ten, which then stays a
+// zombie, its pane dead without a status, until any other child ends.
+func (c *conn) nudge() {
+	pid, _, _ := strings.Cut(c.gen, ".")
+	if n, err := strconv.Atoi(pid); err == nil && n > 1 {
+		syscall.Kill(n, syscall.SIGCHLD)
 	}
 }
 
@@ -203,53 +221,62 @@ func (c *conn) read(r *bufio.Reader) error {
 		if err != nil && !long {
 			return fmt.Errorf("tmux ended the client: %w", err)
 		}
-		n := len(line)
-		kind, rest, _ := bytes.Cut(bytes.TrimSuffix(line, []byte("\n")), []byte(" "))
-		switch string(kind) {
-		case "%begin":
-			if err := c.block(r, string(rest)); err != nil {
+		if id, ok := bytes.CutPrefix(line, []byte("%begin ")); ok && !long {
+			if err := c.block(r, string(id[:len(id)-1])); err != nil {
 				return err
 			}
-		case "%output", "%extended-output":
-			id, _, _ := bytes.Cut(rest, []byte(" "))
-			pane := paneNumber(id)
-			for long { // what it printed is not read: its screen is, when somebody asks
-				more, err := r.ReadSlice('\n')
-				if long = errors.Is(err, bufio.ErrBufferFull); err != nil && !long {
-					return err
-				}
-				n += len(more)
-			}
-			if pane >= 0 {
-				c.notify("%output", pane, strconv.AppendInt(nil, int64(n), 10))
-			}
-		case "%pause", "%pane-mode-changed":
-			if pane := paneNumber(rest); pane >= 0 {
-				c.notify(string(kind), pane, nil)
-			}
-		case "%subscription-changed": // name $session @window index %pane : value
-			if f := bytes.SplitN(rest, []byte(" "), 6); len(f) == 6 {
-				if pane := paneNumber(f[4]); pane >= 0 {
-					c.notify(string(kind), pane, nil)
-				}
-			}
-		case "%layout-change", "%window-close", "%unlinked-window-close":
-			c.notify(string(kind), -1, rest)
-		case "%session-changed":
-			select {
-			case <-c.ready:
-			default:
-				close(c.ready)
-			}
+			continue
 		}
-		for long { // of a line that is of no interest
-			_, err := r.ReadSlice('\n')
+		n := len(line)
+		then := c.notice(bytes.TrimSuffix(line, []byte("\n")))
+		for long { // what a program printed is not read: its screen is, when somebody asks
+			more, err := r.ReadSlice('\n')
 			if long = errors.Is(err, bufio.ErrBufferFull); err != nil && !long {
-				return err
+				return fmt.Errorf("tmux ended the client: %w", err)
 			}
+			n += len(more)
+		}
+		if then >= 0 {
+			c.notify("%output", then, n)
 		}
 	}
 }
+
+// notice takes a line that is no part of a reply, or the beginning of a long
+// one. It returns the pane if that line is output of a pane, and otherwise -1.
+func (c *conn) notice(line []byte) (output int) {
+	kind, rest, _ := bytes.Cut(line, []byte(" "))
+	switch string(kind) {
+	case "%output", "%extended-output":
+		id, _, _ := bytes.Cut(rest, []byte(" "))
+		return paneNumber(id)
+	case "%pause", "%pane-mode-changed":
+		if pane := paneNumber(rest); pane >= 0 {
+			c.notify(string(kind), pane, 0)
+		}
+	case "%subscription-changed": // name $session @window index %pane : value
+		if f := bytes.SplitN(rest, []byte(" "), 6); len(f) == 6 && paneNumber(f[4]) >= 0 {
+			c.notify(string(kind), paneNumber(f[4]), 0)
+		}
+	case "%layout-change":
+		for _, m := range leaf.FindAllSubmatch(rest, -1) {
+			n, _ := strconv.Atoi(string(m[1]))
+			c.notify(string(kind), n, 0)
+		}
+	case "%window-close", "%unlinked-window-close": // with which panes is not said
+		c.notify(string(kind), -1, 0)
+	case "%session-changed":
+		select {
+		case <-c.ready:
+		default:
+			close(c.ready)
+		}
+	}
+	return -1
+}
+
+// leaf finds the panes in a layout, "f9de,80x24,0,0{40x24,0,0,1,39x24,41,0,2}".
+var leaf = regexp.MustCompile(`\d+x\d+,\d+,\d+,(\d+)`)
 
 // block reads one reply, whose frame is "%begin ID" to "%end ID" or "%error ID".
 func (c *conn) block(r *bufio.Reader, id string) error {
@@ -293,6 +320,10 @@ func (c *conn) block(r *bufio.Reader, id string) error {
 		if total += len(line); total > replyMost {
 			return errors.New("a reply is too long")
 		}
+		if w == nil { // of the hook (server.go), which speaks inside of a frame
+			c.notice(line)
+			continue
+		}
 		lines = append(lines, line)
 	}
 }
@@ -306,10 +337,6 @@ func (c *conn) settle(w *call, lines reply, err error) {
 		return
 	}
 	c.mu.Lock()
-	if len(c.waiting) == 0 || c.waiting[0] != w { // the client was killed meanwhile
-		c.mu.Unlock()
-		return
-	}
 	c.waiting = c.waiting[1:]
 	c.mu.Unlock()
 	w.err = err

@@ -6,13 +6,14 @@ import (
 )
 
 // quote writes text as one argument of a tmux command line. Bytes that could mean
-// something to tmux's parser, now or in another version, are written in octal.
+// something to tmux's parser, now or in another version, are written in octal;
+// so is all that is not ASCII, since a lone 0xFF hangs the server of tmux 3.3a.
 func quote(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
-		case c >= 0x80, c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.IndexByte(" _./:=,@%+-#{}()?&!*'[]|<>^;", c) >= 0:
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.IndexByte(" _./:=,@%+-#{}()?&!*'[]|<>^;", c) >= 0:
 			b.WriteByte(c)
 		default:
 			fmt.Fprintf(&b, `\%03o`, c)

@@ -110,7 +110,7 @@ func (s *Server) connect(ctx context.Context) error {
 		s.panes, s.gen = map[int]*traffic{}, c.gen
 	}
 	for n, t := range s.panes {
-		if t.bytes, t.paused = 0, false; len(t.watchers) == 0 {
+		if t.bytes = 0; len(t.watchers) == 0 {
 			delete(s.panes, n)
 		}
 	}

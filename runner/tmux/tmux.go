@@ -29,14 +29,14 @@ import (
 
 // Each error is one of these kinds, wrapped with what was being done.
 var (
-	ErrInvalid = errors.New("invalid")                                 // what was asked cannot be meant; nothing was done
-	ErrDown    = errors.New("no tmux server is connected")             // nothing was done; Watch wakes when it is back
+	ErrInvalid = errors.New("invalid")                                   // what was asked cannot be meant; nothing was done
+	ErrDown    = errors.New("no tmux server is connected")               // nothing was done; Watch wakes when it is back
 	ErrInDoubt = errors.New("tmux did not answer: it may have happened") // asked, and contact was lost
-	ErrNoPane  = errors.New("no such pane")                            // gone, or of a server that has ended
-	ErrDead    = errors.New("the pane's program has ended")            // nothing was typed
-	ErrInMode  = errors.New("the pane is in copy mode")                // nothing was typed: keys would not reach the engine
-	ErrChanged = errors.New("the pane is not as it was seen")          // nothing was typed: look again
-	ErrShared  = errors.New("the window holds other panes too")        // its size is not ours to set
+	ErrNoPane  = errors.New("no such pane")                              // gone, or of a server that has ended
+	ErrDead    = errors.New("the pane's program has ended")              // nothing was typed
+	ErrInMode  = errors.New("the pane is in copy mode")                  // nothing was typed: keys would not reach the engine
+	ErrChanged = errors.New("the pane is not as it was seen")            // nothing was typed: look again
+	ErrShared  = errors.New("the window holds other panes too")          // its size is not ours to set
 	ErrExists  = errors.New("a session of this name exists")
 )
 
@@ -128,6 +128,8 @@ func (s *Server) Err() error {
 // and when it is back.
 func (s *Server) supervise(life context.Context) {
 	defer close(s.over)
+	var asides sync.WaitGroup // they end with their client, which ends before
+	defer asides.Wait()
 	beat := time.NewTicker(s.cfg.Beat)
 	defer beat.Stop()
 	wait := 20 * time.Millisecond
@@ -159,10 +161,13 @@ func (s *Server) supervise(life context.Context) {
 			s.lose(c, c.err)
 			s.log.Warn("tmux was lost", "err", c.err)
 		case n := <-s.flood:
-			// Not answered is no fault here: the watchdog of the call has seen to it.
-			go c.do(life, nil, "refresh-client -A "+quote(fmt.Sprintf("%%%d:pause", n)))
+			asides.Go(func() {
+				if _, err := c.do(life, nil, "refresh-client -A "+quote(fmt.Sprintf("%%%d:pause", n))); err == nil {
+					s.heard(c, "%pause", n, 0) // tmux says so inside of its reply
+				}
+			})
 		case <-beat.C:
-			go c.do(life, nil, "display-message -p ''")
+			asides.Go(func() { c.do(life, nil, "display-message -p ''") }) // unanswered, it ends the client
 		}
 	}
 }
