@@ -243,3 +243,15 @@ func TestHeaders(t *testing.T) {
 		}
 	}
 }
+
+// What is measured is there for a monitor that has a token.
+func TestMetrics(t *testing.T) {
+	c := start(t, withFlags("--no-runner"))
+	api := c.api()
+	s := api.external("x")
+	api.push(s.ID, oneShot("x", nil))
+	status, body, err := api.send("GET", "/metrics", nil)
+	if err != nil || status != http.StatusOK || !strings.Contains(string(body), "# TYPE ") || strings.Contains(string(body), ownerToken) {
+		t.Errorf("%d %v: %.300s", status, err, body)
+	}
+}

@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
+	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 )
 
@@ -115,5 +118,42 @@ func TestBackup(t *testing.T) {
 	other := start(t, withFlags("--no-runner", "--db", c.home+"/copy.db"))
 	if got := other.api().capture(s.ID); got.Pane != "the pane" {
 		t.Errorf("the copy holds %q", got.Pane)
+	}
+}
+
+// Asked to end, the console lets a running turn finish for a while, then ends
+// it and says who asked.
+func TestTurnsAtTheConsolesEnd(t *testing.T) {
+	c := start(t)
+	api := c.api()
+	dir := c.folder("work")
+	short, long := api.shell(dir, nil), api.shell(dir, nil)
+	gate, pidFile := c.home+"/gate", c.home+"/pid"
+	quick := api.say(short.ID, "echo begun; until [ -e "+gate+" ]; do sleep 0.02; done; sleep 0.5; echo finished") // by then the console is ending
+	endless := api.say(long.ID, "echo $$ > "+pidFile+"; while :; do sleep 0.05; done")
+	until(t, "both turns to begin", func() bool {
+		return strings.Contains(api.capture(short.ID).Pane, "begun\n") && readFile(pidFile) != ""
+	})
+	ended := make(chan int)
+	go func() { ended <- c.end(syscall.SIGTERM) }()
+	if err := os.WriteFile(gate, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if status := <-ended; status != 0 {
+		t.Errorf("exit status %d, want 0", status)
+	}
+	if running(readFile(pidFile)) {
+		t.Error("the endless engine outlives the console")
+	}
+	c.launch()
+	until(t, "the turns' ends to be known", func() bool {
+		return state(api, short.ID, quick.ID).Outcome != "" && state(api, long.ID, endless.ID).Outcome != ""
+	})
+	if m, got := state(api, short.ID, quick.ID), api.capture(short.ID); m.State != "answered" || !strings.Contains(got.Pane, "\nfinished\n") {
+		t.Errorf("the turn that finished in time: %+v, pane %q", m, got.Pane)
+	}
+	got := api.capture(long.ID)
+	if got.LastTurn == nil || got.LastTurn.Verdict != "killed" || deref(got.LastTurn.RequestedBy, "") != "shutdown" || got.Failures != 0 {
+		t.Errorf("the turn that did not: last turn %+v with %d failures, want killed by shutdown", got.LastTurn, got.Failures)
 	}
 }
