@@ -76,7 +76,7 @@ func TestPagesKeepAStrictPolicy(t *testing.T) {
 			}
 		})
 		doc.Find("input:not([type=hidden]), select, textarea").Each(func(_ int, s *goquery.Selection) {
-			label := doc.Find(`label[for="` + s.AttrOr("id", "-") + `"]`).Length() + s.Closest("label").Length()
+			label := doc.Find(`label[for="`+s.AttrOr("id", "-")+`"]`).Length() + s.Closest("label").Length()
 			if label == 0 && s.AttrOr("aria-label", "") == "" {
 				t.Errorf("%s: field %q has no name for people", name, s.AttrOr("name", ""))
 			}
