@@ -58,7 +58,12 @@ func (s *Server) live(c echo.Context, parts ...part) error {
 		defer stop()
 		p.parts = append(p.parts, livePart{part, paced(ctx, changed, part.pace), map[int]uint64{}})
 	}
-	if err := p.keepCurrent(ctx); err != nil && ctx.Err() == nil {
+	err = p.keepCurrent(ctx)
+	switch {
+	case err == nil:
+	case s.base.Err() != nil:
+		_ = p.close(websocket.CloseGoingAway) // the end came while it drew
+	case ctx.Err() == nil:
 		s.log.Debug("page's socket ended", "session", parts[0].of, "err", err)
 	}
 	return nil

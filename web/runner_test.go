@@ -151,6 +151,7 @@ func (r *fakeRunner) read() session.Frame {
 }
 
 func (r *fakeRunner) serve() {
+	opened := map[session.ID]bool{}
 	for {
 		kind, data, err := r.ws.ReadMessage()
 		if err != nil {
@@ -172,7 +173,9 @@ func (r *fakeRunner) serve() {
 			}
 			res.ID = f.Command.ID
 			r.send(session.Frame{Type: session.FrameResult, Result: res})
-			if f.Command.Do == session.DoOpen && res.OK {
+			// A session may be opened twice: when it is made, and with all others.
+			if f.Command.Do == session.DoOpen && res.OK && !opened[f.Command.Session] {
+				opened[f.Command.Session] = true
 				r.push(string(f.Command.Session), free)
 			}
 		}

@@ -431,6 +431,14 @@ func TestPreempting(t *testing.T) {
 	if c := r.command(session.DoTurn); c.Message != third || c.Preempt {
 		t.Errorf("asked %+v, want the third", c)
 	}
+
+	// A turn that has been handed over and is seen to run a moment later is ended too.
+	b.message(id, third, session.Delivered)
+	fifth := b.say(id, "five, now", object{"preempt": true})
+	r.push(id, busy, began(third))
+	if c := r.command(session.DoTurn); c.Message != fifth || !c.Preempt {
+		t.Errorf("asked %+v, want the fifth with preempt", c)
+	}
 }
 
 // What the runner says of a hand-over decides what becomes of the message.
