@@ -34,6 +34,8 @@ func benchPanes() []struct{ name, file string } {
 		{"gemini-asks", "gemini/0.61.0/approval_command.80x24"},
 		{"opencode-done", "opencode/1.18.33/completed_short.80x24"},
 		{"copilot-asks", "copilot/1.0.102/approval_command.80x24"},
+		{"copilot-tall", "copilot/1.0.102/approval_tall_command.80x24"},
+		{"gemini-tall", "gemini/0.61.0/approval_tall_command.80x24"},
 		{"qwen-asks", "qwen/0.24.4/approval_command.80x24"},
 	}
 }

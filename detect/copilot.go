@@ -82,7 +82,7 @@ func (s *screen) barAt(i int) int {
 			return 0 // a frame's own side
 		}
 	}
-	return columns(t)
+	return characters(t)
 }
 
 func copilotQuestion(s *screen, out *session.Reading) bool {

@@ -193,7 +193,7 @@ func TestHostilePanes(t *testing.T) {
 		"queued":    strings.Repeat("  ↳ queued\n", 40000) + "\n› \n",
 	}
 	for name, pane := range hostile {
-		for _, engine := range session.Engines {
+		for engine := range detectors {
 			for _, rows := range []int{0, 24} {
 				start := time.Now()
 				Read(Input{Engine: engine, Pane: pane, Rows: rows, Title: "x"})

@@ -324,17 +324,21 @@ func (s *screen) broken(i int) bool {
 // limit the column where that row had to end.
 func (s *screen) edge(i int) (edge, limit int) {
 	outer := s.rows[i].text
-	limit = s.width() - s.inset
-	for { // the frames at its right
+	free := -1 // spaces between the words and the frame
+	for {
 		c, n := decodeLast(outer)
 		if !isSide(c) || len(outer) == n {
 			break
 		}
-		outer = outer[:len(outer)-n]
-		limit = columns(outer) - 1
-		outer = strings.TrimRight(outer, " ")
+		padded := outer[:len(outer)-n]
+		outer = strings.TrimRight(padded, " ")
+		free = len(padded) - len(outer)
 	}
-	return columns(outer), limit
+	edge = columns(outer)
+	if free >= 0 {
+		return edge, edge + free - 1
+	}
+	return edge, s.width() - s.inset
 }
 
 // label appends an option's own words: those before a gap of two columns.

@@ -1,6 +1,7 @@
 package detect
 
 import (
+	"math/bits"
 	"strings"
 	"unicode/utf8"
 
@@ -103,6 +104,25 @@ func word(s string, i int) uint64 {
 	s = s[i : i+8]
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+}
+
+// characters counts those of text, which are its cells unless some are wide: then
+// it is columns that it returns.
+func characters(text string) int {
+	n, i := 0, 0
+	for ; i+8 <= len(text); i += 8 {
+		x := word(text, i)
+		if x&high == 0 {
+			n += 8
+			continue
+		}
+		if anyBelow(^x, 0x1d) != 0 { // a byte above 0xe2: CJK, pictures, selectors
+			return columns(text)
+		}
+		rest := x >> 7 &^ (x >> 6) & ones // bytes that continue a character
+		n += 8 - bits.OnesCount64(rest)
+	}
+	return n + columns(text[i:])
 }
 
 // narrow tells by their second byte which characters from U+2000 take one cell
