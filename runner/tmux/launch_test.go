@@ -2,6 +2,7 @@ package tmux
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -229,5 +230,38 @@ func TestRespawnKeepsThePane(t *testing.T) {
 	}
 	if sc := dies(t, s, p.ID); *sc.Exit != 5 {
 		t.Errorf("exit %d", *sc.Exit)
+	}
+}
+
+// tmux 3.3a misses the end of some (conn.nudge).
+func TestEveryEndIsTold(t *testing.T) {
+	s := server(t)
+	const engines = 40
+	ends := make(chan string, engines)
+	for range engines {
+		p := sh(t, s, "ps -o comm= -p 1 >/dev/null; exit 3")
+		go func() {
+			changed, stop := s.Watch(p.ID)
+			defer stop()
+			late := time.After(patience)
+			for {
+				sc, err := s.Capture(t.Context(), p.ID)
+				if err == nil && sc.Dead {
+					ends <- strings.TrimSpace(fmt.Sprint(*sc.Exit, sc.Signal))
+					return
+				}
+				select {
+				case <-changed:
+				case <-late:
+					ends <- fmt.Sprintf("never told: %v %+v", err, sc)
+					return
+				}
+			}
+		}()
+	}
+	for range engines {
+		if end := <-ends; end != "3" {
+			t.Error(end)
+		}
 	}
 }

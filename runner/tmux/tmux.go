@@ -132,7 +132,8 @@ func (s *Server) supervise(life context.Context) {
 	defer asides.Wait()
 	beat := time.NewTicker(s.cfg.Beat)
 	defer beat.Stop()
-	wait := 20 * time.Millisecond
+	const least = 20 * time.Millisecond
+	wait, since := least, time.Now()
 	for {
 		s.mu.Lock()
 		c := s.conn
@@ -147,7 +148,7 @@ func (s *Server) supervise(life context.Context) {
 				wait = min(2*wait, 2*time.Second)
 				continue
 			}
-			wait = 20 * time.Millisecond
+			since = time.Now()
 			s.log.Info("tmux is connected again")
 			continue
 		}
@@ -160,6 +161,13 @@ func (s *Server) supervise(life context.Context) {
 		case <-c.gone:
 			s.lose(c, c.err)
 			s.log.Warn("tmux was lost", "err", c.err)
+			if time.Since(since) > 2*time.Second {
+				wait = least
+			} else if !pause(life, wait) { // it does not hold: no hurry
+				return
+			} else {
+				wait = min(2*wait, 2*time.Second)
+			}
 		case n := <-s.flood:
 			asides.Go(func() {
 				if _, err := c.do(life, nil, "refresh-client -A "+quote(fmt.Sprintf("%%%d:pause", n))); err == nil {
