@@ -285,6 +285,9 @@ func codingView(f session.Facts, messages []session.Message, resumes bool, asked
 		v.Prompt = promptView(s.ID, *p, asked)
 	}
 	if s.Runtime == session.External {
+		if v.Prompt != nil {
+			watchOnly(v.Prompt)
+		}
 		v.Composer.Off = "This session is only watched: nothing can be sent to it from here."
 		v.Composer.Placeholder = "Nothing can be sent"
 		return v

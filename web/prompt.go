@@ -81,6 +81,14 @@ func promptView(id session.ID, p session.Prompt, a asked) *views.Prompt {
 	return v
 }
 
+// watchOnly shows a prompt that cannot be answered from here.
+func watchOnly(v *views.Prompt) {
+	v.Elided, v.GoOn, v.FreeText = "This session is only watched: answer where the engine runs.", "", false
+	for i := range v.Options {
+		v.Options[i].Held, v.Options[i].Lasting, v.Options[i].Asked = true, "", false
+	}
+}
+
 // declines reports whether an option's label says no. What it cannot tell counts
 // as an approval, which is held back and asked again more often.
 func declines(label string) bool {

@@ -11,6 +11,7 @@ import (
 	"github.com/gorilla/websocket"
 	"github.com/labstack/echo/v4"
 
+	"signalbox/desk"
 	"signalbox/session"
 	"signalbox/store"
 )
@@ -271,11 +272,17 @@ func (r *runnerConn) writeFrame(f session.Frame) error {
 	return r.ws.WriteMessage(websocket.TextMessage, data)
 }
 
-// send hands a frame to the writer; it is dropped if the socket has ended.
-func (r *runnerConn) send(f session.Frame) {
+// send hands a frame to the writer. It reports false, and the frame is dropped,
+// if the socket has ended.
+func (r *runnerConn) send(f session.Frame) bool {
+	if r.ctx.Err() != nil {
+		return false
+	}
 	select {
 	case r.out <- f:
+		return true
 	case <-r.ctx.Done():
+		return false
 	}
 }
 
@@ -311,7 +318,9 @@ func (r *runnerConn) Do(ctx context.Context, cmd session.Command) (session.Resul
 		delete(r.waiting, cmd.ID)
 		r.mu.Unlock()
 	}()
-	r.send(session.Frame{Type: session.FrameCommand, Command: &cmd})
+	if !r.send(session.Frame{Type: session.FrameCommand, Command: &cmd}) {
+		return session.Result{}, fmt.Errorf("%w: %w", session.ErrOffline, desk.ErrNotSent)
+	}
 	select {
 	case res := <-ch:
 		return res, nil
