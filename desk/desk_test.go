@@ -79,6 +79,11 @@ type machine struct {
 }
 
 func (m *machine) Do(ctx context.Context, c session.Command) (session.Result, error) {
+	select {
+	case <-m.ended:
+		return session.Result{}, errors.Join(session.ErrOffline, ErrNotSent)
+	default:
+	}
 	m.mu.Lock()
 	m.did = append(m.did, c)
 	m.mu.Unlock()
@@ -528,6 +533,26 @@ func TestNothingReadsWorkingAfterARestart(t *testing.T) {
 		}
 		if h := session.HeadlineOf(o.facts(ext.ID)); h != session.Working {
 			t.Errorf("pushed again: %s", h)
+		}
+	})
+}
+
+// A message that waited behind one whose contact was lost has not left, and is in
+// no doubt.
+func TestWhatNeverLeftIsInNoDoubt(t *testing.T) {
+	inBubble(t, func(t *testing.T, o *office) {
+		m := o.connect("a", silentOn(session.DoTurn))
+		id := o.codex("a")
+		m.shows(id, idle)
+		one, two := o.say(id, "one"), o.say(id, "two")
+		m.Close() // the socket has ended, and nobody has detached it yet
+		synctest.Wait()
+		if a, b := o.message(one), o.message(two); a.State != session.InDoubt || b.State != session.Queued || b.Journal != "" {
+			t.Errorf("%+v and %+v", a, b)
+		}
+		m.leave()
+		if b := o.message(two); b.State != session.Queued {
+			t.Errorf("%+v", b)
 		}
 	})
 }

@@ -14,11 +14,15 @@ import (
 // Runner is a connected runner, as its socket sees it.
 type Runner interface {
 	// Do sends a command and waits for its result. It returns an error wrapping
-	// session.ErrOffline if contact is lost first.
+	// session.ErrOffline if contact is lost first, and ErrNotSent too if the
+	// command has certainly not left.
 	Do(ctx context.Context, c session.Command) (session.Result, error)
 	// Close drops the connection.
 	Close()
 }
+
+// ErrNotSent is a command that has certainly not left the console.
+var ErrNotSent = errors.New("not sent")
 
 // link is one connection of a runner.
 type link struct {

@@ -192,6 +192,8 @@ func MaySend(f session.Facts, m session.Message) bool {
 // handedOver is what a runner's answer to DoTurn means for the message.
 func handedOver(res session.Result, err error) session.Event {
 	switch {
+	case errors.Is(err, ErrNotSent):
+		return session.Event{Kind: session.NeverArrived}
 	case err != nil:
 		return session.Event{Kind: session.Lost, Reason: contactLost}
 	case res.OK && res.Turn != "":
