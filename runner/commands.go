@@ -76,10 +76,11 @@ func (r *runner) do(ctx context.Context, c session.Command, reply func(session.R
 		}()
 	case session.DoSettle:
 		go func() { finish(session.Result{OK: true, Fates: r.fates(ctx, c.Messages)}) }()
-	case session.DoOpen, session.DoRestart, session.DoTurn, session.DoInterrupt, session.DoStop:
+	case session.DoOpen, session.DoRestart, session.DoTurn, session.DoInterrupt, session.DoStop,
+		session.DoAnswer, session.DoKeys, session.DoLook, session.DoResize:
 		r.doSession(c, finish)
 	default:
-		finish(session.Result{Code: "unknown_command", Message: "This runner does not know the command " + session.Line(string(c.Do), 40) + "."})
+		finish(session.Result{Code: session.CodeUnknown, Message: "This runner does not know the command " + session.Line(string(c.Do), 40) + "."})
 	}
 }
 
@@ -116,21 +117,8 @@ func (r *runner) doSession(c session.Command, finish func(session.Result)) {
 
 func (r *runner) carryOut(h *held, c session.Command, finish func(session.Result)) {
 	switch c.Do {
-	case session.DoOpen:
-		h.adopt(c.Spec)
-		err := h.check()
-		h.touchNow()
-		if !errors.Is(err, session.ErrInvalid) {
-			err = nil // a missing program or folder stands in the snapshot
-		}
-		finish(resultOf(err))
-	case session.DoRestart:
-		run := h.endTurn(session.ByStop)
-		if run != nil {
-			<-h.filed(run)
-		}
-		h.adopt(c.Spec)
-		err := h.check()
+	case session.DoOpen, session.DoRestart:
+		err := h.adopt(c.Spec, c.Do == session.DoRestart)
 		h.touchNow()
 		finish(resultOf(err))
 	case session.DoTurn:
@@ -141,51 +129,63 @@ func (r *runner) carryOut(h *held, c session.Command, finish func(session.Result
 		}
 		finish(r.turn(h, c))
 	case session.DoInterrupt:
-		h.endTurn(session.ByInterrupt)
-		finish(session.Result{OK: true})
+		finish(h.way.interrupt())
 	case session.DoStop:
-		run := h.stop()
-		finish(session.Result{OK: true})
-		if run != nil {
-			<-h.filed(run)
-		}
+		h.way.stop(finish)
+	default:
+		finish(h.way.act(c))
 	}
 }
 
 // turn begins a turn, unless its message came before: then it says what is known.
 func (r *runner) turn(h *held, c session.Command) session.Result {
 	if e, known := r.journal.fate(c.Message); known && c.Message != "" {
-		if e.State == session.FateRefused {
+		switch {
+		case e.State == session.FateRefused:
 			return session.Result{Code: e.Code, Message: e.Reason}
+		case e.State == session.FateNever: // nothing was done about it
+		case e.State == session.FateLost && h.screenHeld():
+			return session.Result{Code: session.CodeInDoubt, Message: "Contact was lost while this was handed over, so whether it arrived is not known. Look at the pane."}
+		default:
+			return session.Result{OK: true, Turn: e.Turn}
 		}
-		return session.Result{OK: true, Turn: e.Turn}
 	}
-	id, err := h.begin(c.Message, c.Text, c.Preempt)
-	if err == nil {
-		return session.Result{OK: true, Turn: id}
-	}
-	res := refusal(err)
-	err = r.journal.write(entry{Message: c.Message, Session: c.Session, State: session.FateRefused, Code: res.Code, Reason: res.Message})
-	if err != nil {
-		r.log.Error("a refusal is not in the journal", "session", c.Session, "err", err)
+	res := h.way.turn(c)
+	switch {
+	case res.OK, res.Code == session.CodeInDoubt: // the way has written what it knows
+	case res.Code == session.CodeConflict, res.Code == session.CodeBlocked: // not now: it may come again
+	default:
+		err := r.journal.write(entry{Message: c.Message, Session: c.Session, State: session.FateRefused, Code: res.Code, Reason: res.Message})
+		if err != nil {
+			r.log.Error("a refusal is not in the journal", "session", c.Session, "err", err)
+		}
 	}
 	return res
 }
 
-// adopt takes over what the console says of the session's engine. A running
-// turn goes on as it began.
-func (h *held) adopt(spec *session.Spec) {
+// adopt takes over what the console says of the session's engine, and holds it.
+// A running turn goes on as it began.
+func (h *held) adopt(spec *session.Spec, again bool) error {
 	h.mu.Lock()
 	if spec != nil {
 		next := resolved(*spec)
+		if (next.Runtime == session.Tmux) != (h.rec.Spec.Runtime == session.Tmux) {
+			h.mu.Unlock()
+			return session.Problemf(session.ErrInvalid, "A session keeps the runtime that it began with. Begin another one.")
+		}
 		if next.Engine != h.rec.Spec.Engine || next.Dir != h.rec.Spec.Dir {
 			h.rec.Thread = "" // another engine, or another folder: another conversation
 		}
 		h.rec.Spec = next
 	}
+	ended := h.rec.Ended
 	h.rec.Ended, h.problem = false, ""
 	h.mu.Unlock()
 	h.save(false)
+	if again || ended && h.screenHeld() {
+		return h.way.restart()
+	}
+	return h.way.open()
 }
 
 // resolved is spec with its folder written out.

@@ -181,6 +181,7 @@ func problem(t *testing.T, over chan error, want string) {
 }
 
 func TestHelloSaysWhoTheRunnerIs(t *testing.T) {
+	needTmux(t)
 	c := newConsole(t)
 	serveRunner(t, c, func(cfg *Config) { cfg.Build = "v9"; cfg.Env = script(t, "codex", "echo codex-cli 9.9.9") })
 	h := c.accept().hello
@@ -188,8 +189,8 @@ func TestHelloSaysWhoTheRunnerIs(t *testing.T) {
 		t.Errorf("hello: %+v", h)
 	}
 	i := slices.IndexFunc(h.Engines, func(e session.EngineFound) bool { return e.Engine == session.Codex })
-	if e := h.Engines[i]; !e.Found || e.Version != "codex-cli 9.9.9" || !e.Resumes || !slices.Equal(e.Runtimes, []session.Runtime{session.ChildProcess}) ||
-		!slices.Equal(e.Trusts, []session.Trust{session.TrustRead, session.TrustEdit, session.TrustFull}) {
+	if e := h.Engines[i]; !e.Found || e.Version != "codex-cli 9.9.9" || !e.Resumes || !slices.Equal(e.Runtimes, []session.Runtime{session.ChildProcess, session.Tmux}) ||
+		!slices.Equal(e.Trusts, []session.Trust{session.TrustRead, session.TrustEdit, session.TrustFull, session.TrustAsk}) {
 		t.Errorf("codex: %+v", e)
 	}
 }

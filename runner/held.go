@@ -23,8 +23,9 @@ const saveEvery = 2 * time.Second
 // Commands reach it one at a time, by its queue.
 type held struct {
 	r      *runner
+	way    way
 	queue  chan func()
-	screen *screen
+	screen *screen // of a one-shot session
 
 	dirty  chan struct{} // one slot: there is something to push
 	urgent chan struct{} // one slot: push it now
@@ -83,12 +84,19 @@ func (r *runner) holdLocked(rec record) *held {
 	if rec.Ended {
 		h.problem = stoppedSentence
 	}
+	h.way = h.wayOf()
 	r.sessions[rec.ID] = h
 	if !r.shut {
 		r.work.Go(h.serve)
 		r.work.Go(h.publish)
+		r.work.Go(h.way.watch)
 	}
 	return h
+}
+
+func (h *held) screenHeld() bool {
+	_, is := h.way.(*tui)
+	return is
 }
 
 const stoppedSentence = "This session was ended. Start it again to go on."
@@ -128,15 +136,28 @@ func (h *held) spec() session.Spec {
 // checkLaunch reports what is missing to launch spec: its preset, its folder, its
 // program, each with a sentence of its own.
 func checkLaunch(spec session.Spec, env []string) error {
-	if spec.Runtime != session.ChildProcess && spec.Runtime != "" {
+	var program, missing string
+	switch spec.Runtime {
+	case session.ChildProcess, "":
+		preset, err := presetOf(spec)
+		if err != nil {
+			return err
+		}
+		if _, err := preset.trust(spec.Trust); err != nil {
+			return err
+		}
+		program, missing = preset.Program, preset.missing()
+	case session.Tmux:
+		preset, err := screenPresetOf(spec)
+		if err != nil {
+			return err
+		}
+		if _, err := preset.trust(spec.Trust); err != nil {
+			return err
+		}
+		program, missing = preset.Program, preset.missing()
+	default:
 		return session.Problemf(session.ErrInvalid, "This runner cannot hold an engine by the runtime %s.", session.Line(string(spec.Runtime), 40))
-	}
-	preset, err := presetOf(spec)
-	if err != nil {
-		return err
-	}
-	if _, err := preset.trust(spec.Trust); err != nil {
-		return err
 	}
 	switch fi, err := statSoon(spec.Dir); {
 	case errors.Is(err, os.ErrDeadlineExceeded):
@@ -148,8 +169,8 @@ func checkLaunch(spec session.Spec, env []string) error {
 	case !fi.IsDir():
 		return session.Problemf(session.ErrWorkdir, "%s is a file, not a folder. Start a session in the folder that holds it.", session.Line(spec.Dir, 200))
 	}
-	if _, ok := lookPath(preset.Program, spec.Dir, engineEnv(env...)); !ok {
-		return &session.Problem{Kind: errMissingBinary, Sentence: preset.missing()}
+	if _, ok := lookPath(program, spec.Dir, engineEnv(env...)); !ok {
+		return &session.Problem{Kind: errMissingBinary, Sentence: missing}
 	}
 	return nil
 }
@@ -175,10 +196,9 @@ func statSoon(path string) (os.FileInfo, error) {
 
 // save writes the session's record.
 func (h *held) save(sure bool) {
-	pane, _ := h.screen.pane()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.rec.Pane, h.saved = pane, time.Now()
+	h.rec.Pane, h.saved = h.way.text(), time.Now()
 	if err := h.r.dir.save(h.rec, sure); err != nil {
 		h.r.log.Error("a session's record is not saved", "session", h.rec.ID, "err", err)
 	}

@@ -222,6 +222,14 @@ func (p Preset) found(path, version string) session.EngineFound {
 	for _, t := range p.Trusts {
 		f.Trusts = append(f.Trusts, t.Trust)
 	}
+	if screen, ok := screenPreset(p.Engine); ok && tmuxFit() == nil {
+		f.Runtimes = append(f.Runtimes, session.Tmux)
+		for _, t := range screen.Trusts {
+			if !slices.Contains(f.Trusts, t.Trust) { // one that only tmux can honour; the other refuses it
+				f.Trusts = append(f.Trusts, t.Trust)
+			}
+		}
+	}
 	return f
 }
 

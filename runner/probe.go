@@ -42,10 +42,14 @@ func probe(ctx context.Context, env []string) []session.EngineFound {
 		all.Go(func() { found[i].Version = versionOf(ctx, path, env) })
 	}
 	all.Wait()
-	return append(found, session.EngineFound{
+	custom := session.EngineFound{
 		Engine: session.Custom, Found: true,
 		Runtimes: []session.Runtime{session.ChildProcess}, Trusts: []session.Trust{},
-	})
+	}
+	if tmuxFit() == nil {
+		custom.Runtimes = append(custom.Runtimes, session.Tmux)
+	}
+	return append(found, custom)
 }
 
 // versions remembers what programs printed, until they change.

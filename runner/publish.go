@@ -46,9 +46,8 @@ func (h *held) pushNow() {
 	h.push.Lock()
 	defer h.push.Unlock()
 	h.mu.Lock()
-	pane, format := h.screen.pane() // under the lock: a turn's end is never told without its last lines
 	h.seq++
-	p := session.Push{Session: h.rec.ID, Snapshot: h.snapshot(pane, format), Turns: h.reports}
+	p := session.Push{Session: h.rec.ID, Snapshot: h.snapshot(), Turns: h.reports}
 	h.reports = nil
 	due := h.rec.Runs != nil && time.Since(h.saved) > saveEvery
 	h.mu.Unlock()
@@ -61,11 +60,9 @@ func (h *held) pushNow() {
 }
 
 // snapshot is the session's state; h.mu is held.
-func (h *held) snapshot(pane string, format session.Format) session.Snapshot {
-	alive := h.problem == ""
-	return session.Snapshot{
+func (h *held) snapshot() session.Snapshot {
+	return h.way.snapshot(session.Snapshot{
 		Seq: h.seq, Epoch: h.r.epoch, At: h.r.cfg.Now().UTC().Truncate(time.Millisecond),
-		Pane: pane, Format: format, Alive: &alive, Ready: &alive, RunState: h.state,
-		EngineRuntime: session.ChildProcess, LastTurn: h.rec.Last, Problem: h.problem,
-	}
+		LastTurn: h.rec.Last, Problem: h.problem,
+	})
 }

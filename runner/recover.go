@@ -14,6 +14,10 @@ import (
 func (r *runner) recover() {
 	reported := map[string]bool{}
 	for _, rec := range r.dir.records() {
+		if rec.Spec.Runtime == session.Tmux {
+			r.recoverScreen(rec, reported)
+			continue
+		}
 		if rec.Runs == nil {
 			continue
 		}
@@ -37,11 +41,37 @@ func (r *runner) recover() {
 	}
 }
 
+// recoverScreen finds an engine in tmux again, which lives on without a runner.
+// Its turn goes on; only one whose words were being typed is lost.
+func (r *runner) recoverScreen(rec record, reported map[string]bool) {
+	if run := rec.Runs; run != nil {
+		e, _ := r.journal.fate(run.Message)
+		reported[run.Message] = true
+		if run.Typing || e.State == session.FateEnded && run.Message != "" {
+			r.lose(rec, *run)
+		}
+	}
+	h := r.open(rec.ID, rec.Spec)
+	if !rec.Held {
+		return
+	}
+	h.queue <- func() {
+		if t, ok := h.way.(*tui); ok {
+			if found, err := t.find(); err == nil && !found {
+				t.gone(goneSentence)
+			}
+		}
+	}
+}
+
 // lose files a turn whose runner died under it.
 func (r *runner) lose(rec record, lost ran) {
 	last := session.LastTurn{
 		Verdict: session.VerdictUnknown, TurnID: lost.Turn, At: r.cfg.Now().UTC().Truncate(time.Millisecond),
 		Detail: "The runner was ended while this turn ran.",
+	}
+	if lost.Typing {
+		last.Detail = "The runner was ended while this message was typed, so whether it arrived is not known."
 	}
 	fate := entry{Message: lost.Message, Session: rec.ID, State: session.FateLost, Turn: lost.Turn, Outcome: &last}
 	// Killed after the turn had ended, before its record was saved.
@@ -57,13 +87,15 @@ func (r *runner) lose(rec record, lost ran) {
 	h.rec = rec
 	h.reports = append(h.reports, session.TurnReport{Turn: lost.Turn, Message: lost.Message, Outcome: &last})
 	h.mu.Unlock()
-	if fate.State == session.FateLost {
+	if fate.State == session.FateLost && !h.screenHeld() {
 		h.screen.raw(session.ExitLine(string(rec.Spec.Engine), "was lost: its runner ended while this turn ran"))
 	}
 	if err := r.journal.write(fate); err != nil {
 		r.log.Error("a lost turn is not in the journal", "session", rec.ID, "err", err)
 	}
-	h.check()
+	if !h.screenHeld() {
+		h.check()
+	}
 	h.save(true)
 	h.pushNow()
 }

@@ -43,6 +43,8 @@ type runner struct {
 	spool   *spool
 	epoch   string // names this run: snapshots are numbered within it
 	oneShot oneShot
+	panes   panes // the tmux server
+	paces   paces
 	leave   time.Duration
 
 	answers answers
@@ -102,7 +104,7 @@ func newRunner(cfg Config) (*runner, error) {
 	}
 	r := &runner{
 		cfg: cfg, dir: dir, log: cfg.Log.With("runner", cfg.Name),
-		epoch: session.NewID("e"), oneShot: oneShot{usualPatience}, leave: leaveAfter, closing: make(chan struct{}),
+		epoch: session.NewID("e"), oneShot: oneShot{usualPatience}, paces: usualPaces, leave: leaveAfter, closing: make(chan struct{}),
 		sessions: map[session.ID]*held{}, coming: map[string]chan struct{}{},
 	}
 	if r.journal, err = dir.openJournal(); err == nil {
@@ -152,6 +154,7 @@ func (r *runner) run(ctx context.Context) error {
 		}
 		h.save(true)
 	}
+	r.closePanes()
 	r.flush()
 	unlink()
 	<-refused

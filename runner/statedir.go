@@ -69,17 +69,24 @@ type record struct {
 	Turns  int               `json:"turns"`            // how many have begun; the latest is "t"+Turns
 	Last   *session.LastTurn `json:"last,omitempty"`
 	Pane   string            `json:"pane"`
-	Ended  bool              `json:"ended,omitempty"` // stopped, and not opened since
-	Runs   *ran              `json:"runs,omitempty"`  // the turn that runs
+	Ended  bool              `json:"ended,omitempty"`  // stopped, and not opened since
+	Runs   *ran              `json:"runs,omitempty"`   // the turn that runs
+	Held   bool              `json:"held,omitempty"`   // tmux: an engine was started, or adopted
+	Buried string            `json:"buried,omitempty"` // tmux: the process whose end is filed, see tui.grave
 }
 
 // ran is a running turn as it is found again after the runner was killed.
 type ran struct {
 	Turn    string `json:"turn"`
 	Message string `json:"message,omitempty"`
-	Mark    string `json:"mark"`              // in the environment of its processes
+	Mark    string `json:"mark,omitempty"`    // in the environment of its processes
 	Group   int    `json:"group,omitempty"`   // its process group, once it has started
 	Started string `json:"started,omitempty"` // see startOf
+
+	// In tmux, where the turn outlives the runner:
+	Typing bool   `json:"typing,omitempty"` // its words are being typed: whether they arrive is not known yet
+	Began  bool   `json:"began,omitempty"`  // the screen has shown work
+	Asked  string `json:"asked,omitempty"`  // who asked for its end
 }
 
 func (d *stateDir) recordFile(id session.ID) string {

@@ -25,8 +25,10 @@ func TestMain(m *testing.M) {
 	case "":
 		os.Exit(m.Run())
 	case "runner": // until killed
-		cfg := Config{Server: os.Getenv("SERVER"), Token: "t", Name: "r", StateDir: os.Getenv("STATE"), Log: quiet()}
+		cfg := Config{Server: os.Getenv("SERVER"), Token: "t", Name: "r", StateDir: os.Getenv("STATE"), Log: quiet(), Env: strings.Fields(os.Getenv("ENGINE_ENV"))}
 		fmt.Println("over", Run(context.Background(), cfg))
+	case "fake":
+		playFake()
 	case "both-streams":
 		for i := range 5 {
 			fmt.Println("out", i)
@@ -106,6 +108,7 @@ func newRig(t *testing.T, spec session.Spec, change ...func(*Config)) *rig {
 		r.endTurns()
 		close(r.closing)
 		r.work.Wait()
+		r.closePanes()
 		r.spool.close()
 		r.journal.close()
 		r.dir.close()
@@ -175,10 +178,9 @@ func (g *rig) until(what string, is func(session.Snapshot) bool) session.Snapsho
 }
 
 func (g *rig) now() session.Snapshot {
-	pane, format := g.h.screen.pane()
 	g.h.mu.Lock()
 	defer g.h.mu.Unlock()
-	s := g.h.snapshot(pane, format)
+	s := g.h.snapshot()
 	if g.h.now != nil && s.RunState == session.Idle {
 		s.RunState = session.Responding // being filed
 	}

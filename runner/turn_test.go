@@ -321,7 +321,7 @@ func TestCommandsThatCannotBe(t *testing.T) {
 		{session.Command{Do: session.DoOpen, Session: "s_2"}, "invalid"},
 		{session.Command{Do: session.DoOpen, Session: "s_3", Spec: &session.Spec{Engine: "hal9000"}}, "invalid"},
 		{session.Command{Do: session.DoOpen, Session: "s_4", Spec: &session.Spec{Engine: session.Codex, Trust: session.TrustAsk}}, "invalid"},
-		{session.Command{Do: session.DoOpen, Session: "s_5", Spec: &session.Spec{Engine: session.Claude, Runtime: session.Tmux}}, "invalid"},
+		{session.Command{Do: session.DoOpen, Session: "s_5", Spec: &session.Spec{Engine: session.Claude, Runtime: session.AppServer}}, "invalid"},
 	} {
 		if r := g.ask(c.c); r.OK || r.Code != c.code || r.Message == "" {
 			t.Errorf("%+v: %+v, want %s", c.c, r, c.code)

@@ -173,11 +173,15 @@ type Spec struct {
 	Dir     string   `json:"dir"`
 	Trust   Trust    `json:"trust"`
 	Command []string `json:"command,omitempty"`
+	Reads   Engine   `json:"reads,omitempty"` // whose screens a Custom command shows
 }
+
+// ScreenEngine is the engine whose screens are shown.
+func (s Spec) ScreenEngine() Engine { return Session{Engine: s.Engine, Reads: s.Reads}.ScreenEngine() }
 
 // SpecOf is what a runner needs to hold s.
 func SpecOf(s Session) Spec {
-	return Spec{Engine: s.Engine, Runtime: s.Runtime, Dir: s.Dir, Trust: s.Trust, Command: s.Command}
+	return Spec{Engine: s.Engine, Runtime: s.Runtime, Dir: s.Dir, Trust: s.Trust, Command: s.Command, Reads: s.Reads}
 }
 
 // Result answers a command. OK is false with the code and the sentence of an error.

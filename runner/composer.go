@@ -1,0 +1,112 @@
+package runner
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"signalbox/runner/tmux"
+	"signalbox/session"
+)
+
+// typeable says whether a text can be typed at all: as a paste whose brackets
+// nothing in it could end.
+func typeable(text string) (session.Result, bool) {
+	bad := session.Result{Code: session.CodeInvalid}
+	switch {
+	case strings.TrimSpace(text) == "":
+		bad.Message = "The message is empty."
+	case !utf8.ValidString(text):
+		bad.Message = "The message is not UTF-8 text."
+	case len(text) > tmux.PasteMost:
+		bad.Message = "The message is too long to be typed. Put it in a file and name the file."
+	case strings.IndexFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) >= 0:
+		bad.Message = "The message holds a control character, which cannot be typed as text. Remove it and send it again."
+	default:
+		return session.Result{}, true
+	}
+	return bad, false
+}
+
+// closing is what is typed after a text so that it stays as it is: a list of
+// files or commands that opens for its last word would take the Enter, and a
+// space closes it.
+func closing(text string) string {
+	last := text[strings.LastIndexFunc(text, unicode.IsSpace)+1:]
+	if strings.HasPrefix(last, "@") || strings.HasPrefix(last, "/") || strings.HasPrefix(last, "$") || strings.HasPrefix(last, "#") {
+		return " "
+	}
+	return ""
+}
+
+// folded is how engines show a long paste: "[Pasted Content 2048 chars]",
+// "[Pasted text #1 +40 lines]", "[Pasted ~40 lines]"; without spaces.
+var folded = regexp.MustCompile(`^\[[Pp]asted?[^\]\[]*\]`)
+
+var number = regexp.MustCompile(`[0-9]+`)
+
+// stands reports whether exactly this text stands in the composer. Spaces do not
+// count, since engines wrap. Of a folded paste the number of its lines or
+// characters has to be right.
+func stands(sc tmux.Screen, r session.Reading, text string) bool {
+	if r.Prompt != nil || sc.Dead || sc.InMode || !strings.HasSuffix(r.Rule, "-draft") || len(r.Evidence) == 0 {
+		return false
+	}
+	rows := strings.Split(plain(sc.Text), "\n")
+	if r.Evidence[0] >= len(rows) {
+		return false
+	}
+	want := squash(text)
+	got := ""
+	for i, row := range rows[r.Evidence[0]:] {
+		got += squash(row)
+		bare := got
+		if g, n := utf8.DecodeRuneInString(got); strings.ContainsRune("›❯>!$*", g) {
+			bare = got[n:]
+		}
+		if got == want || bare == want {
+			return true
+		}
+		if m := folded.FindString(bare); m != "" && i < 4 && foldOf(m, text) {
+			return true
+		}
+		if len(bare) > len(want) && len(got) > 200 {
+			return false
+		}
+	}
+	return false
+}
+
+// foldOf reports whether a number in a folded paste is that of text's lines or
+// characters, a line more or less.
+func foldOf(mark, text string) bool {
+	lines, chars, units := strings.Count(text, "\n"), utf8.RuneCountInString(text), 0
+	for _, r := range text {
+		units++
+		if r > 0xffff {
+			units++
+		}
+	}
+	for _, n := range number.FindAllString(mark, -1) {
+		switch k, _ := strconv.Atoi(n); k {
+		case lines - 1, lines, lines + 1, chars, chars + 1, units, units + 1, len(text), len(text) + 1:
+			return true
+		}
+	}
+	return false
+}
+
+// squash leaves of text what can be compared with a screen: no spaces, frames,
+// joiners or marks that a terminal may draw elsewhere.
+func squash(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r), r == '\u00a0', r >= 0x2500 && r <= 0x259f, unicode.Is(unicode.Cf, r), unicode.Is(unicode.Mn, r), unicode.IsControl(r),
+			r >= 0x1f3fb && r <= 0x1f3ff:
+			return -1
+		}
+		return r
+	}, text)
+}

@@ -1,0 +1,292 @@
+package runner
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"signalbox/runner/tmux"
+	"signalbox/session"
+)
+
+// act carries out what needs a screen.
+func (t *tui) act(c session.Command) session.Result {
+	if t.where() == "" {
+		t.find() // tmux may be back
+	}
+	switch c.Do {
+	case session.DoAnswer:
+		return t.answer(c.Answer)
+	case session.DoKeys:
+		return t.keys(c.Keys, c.Answer)
+	case session.DoLook:
+		return t.lookNow()
+	case session.DoResize:
+		return t.resize(c.Cols, c.Rows)
+	}
+	return session.Result{Code: session.CodeUnknown, Message: "This runner does not know the command " + session.Line(string(c.Do), 40) + "."}
+}
+
+// lookNow looks, and pushes what it saw although it may be the same.
+func (t *tui) lookNow() session.Result {
+	_, _, err := t.look()
+	t.h.touchNow()
+	if err != nil {
+		return t.unseen()
+	}
+	return session.Result{OK: true}
+}
+
+// unseen is the result where the screen could not be read.
+func (t *tui) unseen() session.Result {
+	t.h.mu.Lock()
+	defer t.h.mu.Unlock()
+	sentence := t.h.problem
+	if sentence == "" {
+		sentence = "tmux does not answer now. Try again in a moment."
+	}
+	return session.Result{Code: session.CodeConflict, Message: sentence}
+}
+
+func stale(sentence string) session.Result {
+	return session.Result{Code: session.CodeStale, Message: sentence}
+}
+
+// option finds an answer's option in a live prompt. A refusal says why not.
+func option(r session.Reading, a session.Answer) (session.Option, session.Result) {
+	if r.Prompt == nil {
+		return session.Option{}, stale("The engine does not ask this any more. Look at the screen.")
+	}
+	if r.Prompt.Digest != a.Digest {
+		return session.Option{}, stale("The engine asks something else now. Look at the new question.")
+	}
+	var found []session.Option
+	for _, o := range r.Prompt.Options {
+		if o.Option == a.Option {
+			found = append(found, o)
+		}
+	}
+	if len(found) != 1 {
+		return session.Option{}, stale("The question has no such choice now. Look at the screen.")
+	}
+	return found[0], session.Result{OK: true}
+}
+
+// answer chooses an option of the very prompt that the answer was made for: a
+// fresh look decides, the option's own key chooses it, and where it has none,
+// arrows with a look after each, then Enter on it alone. It then sees the prompt
+// go.
+func (t *tui) answer(a *session.Answer) session.Result {
+	switch {
+	case a == nil || a.Digest == "" || a.Option == "" && a.Text == "":
+		return session.Result{Code: session.CodeInvalid, Message: "The answer names no prompt, or no choice."}
+	case a.Text != "":
+		return session.Result{Code: session.CodeInvalid, Message: "Words of your own cannot be given here. Choose one of the options, or answer on that machine."}
+	}
+	deadline := time.Now().Add(t.pace().answer)
+	for time.Now().Before(deadline) {
+		sc, r, err := t.look()
+		if err != nil {
+			return t.unseen()
+		}
+		o, res := option(r, *a)
+		if !res.OK {
+			return res
+		}
+		if sc.InMode {
+			return session.Result{Code: session.CodeConflict, Message: "The pane is in tmux's copy mode on that machine, where keys do not reach the engine. Leave it there (q)."}
+		}
+		pressed := false
+		if o.Key != "" {
+			pressed, err = t.choose(sc, o, *a)
+		} else {
+			sc, err = t.walk(sc, r, *a, deadline)
+			if err == nil {
+				err = t.press(sc, "Enter")
+				pressed = err == nil
+			}
+		}
+		switch {
+		case err == nil && pressed:
+			return t.confirm(*a)
+		case errors.Is(err, tmux.ErrChanged):
+			continue // the screen moved on since the look: nothing was pressed
+		case errors.Is(err, errMoved):
+			return stale("The question changed while its choice was looked for; nothing was chosen. Look at the screen.")
+		case err != nil && untyped(err):
+			return t.unseen()
+		default:
+			return t.confirm(*a) // it may have happened
+		}
+	}
+	return stale("The screen changed all the time, so nothing was pressed. Try again.")
+}
+
+// errMoved is a prompt that changed under the arrows.
+var errMoved = errors.New("the prompt is not as it was")
+
+// choose presses an option's own key. A key that only selects is followed by
+// Enter once a fresh look shows the option selected.
+func (t *tui) choose(sc tmux.Screen, o session.Option, a session.Answer) (pressed bool, err error) {
+	key, then, enters := strings.Cut(o.Key, " ")
+	if err := t.press(sc, key); err != nil {
+		return false, err
+	}
+	if !enters || then != "Enter" {
+		return true, nil
+	}
+	var seen tmux.Screen
+	still := t.until(t.pace().step/4, func(sc tmux.Screen, r session.Reading) bool {
+		seen = sc
+		_, res := option(r, a)
+		return res.OK
+	})
+	if !still {
+		return true, nil
+	}
+	if err := t.press(seen, "Enter"); err != nil && untyped(err) {
+		return true, nil // confirm tells
+	}
+	return true, nil
+}
+
+// walk moves the selection to an option, an arrow at a time, and returns the
+// screen that shows it there.
+func (t *tui) walk(sc tmux.Screen, r session.Reading, a session.Answer, deadline time.Time) (tmux.Screen, error) {
+	for range 3 * (len(r.Prompt.Options) + 1) {
+		o, res := option(r, a)
+		if !res.OK {
+			return sc, errMoved
+		}
+		if o.Selected {
+			return sc, nil
+		}
+		from, to := -1, -1
+		for i, x := range r.Prompt.Options {
+			if x.Selected {
+				from = i
+			}
+			if x.Option == a.Option {
+				to = i
+			}
+		}
+		if from < 0 || time.Now().After(deadline) {
+			return sc, errMoved // nobody can say what an arrow would do
+		}
+		key := map[bool]map[bool]string{false: {true: "Down", false: "Up"}, true: {true: "Right", false: "Left"}}[r.Prompt.Beside][to > from]
+		if err := t.press(sc, key); err != nil {
+			if errors.Is(err, tmux.ErrChanged) {
+				var lerr error
+				if sc, r, lerr = t.look(); lerr != nil || r.Prompt == nil {
+					return sc, errMoved
+				}
+				continue
+			}
+			return sc, err
+		}
+		moved := t.until(t.pace().step/2, func(now tmux.Screen, reading session.Reading) bool {
+			sc, r = now, reading
+			if reading.Prompt == nil || reading.Prompt.Digest != a.Digest {
+				return reading.Status != session.StatusUnknown
+			}
+			return from >= len(reading.Prompt.Options) || !reading.Prompt.Options[from].Selected
+		})
+		if !moved || r.Prompt == nil {
+			return sc, errMoved
+		}
+	}
+	return sc, errMoved
+}
+
+// confirm sees an answered prompt go: twice in a row another question, or a
+// known screen without one.
+func (t *tui) confirm(a session.Answer) session.Result {
+	last := ""
+	gone := t.until(t.pace().answer, func(sc tmux.Screen, r session.Reading) bool {
+		now := "status " + string(r.Status)
+		switch {
+		case sc.Dead:
+			return true
+		case r.Prompt != nil && r.Prompt.Digest == a.Digest, r.Status == session.StatusUnknown, r.Prompt == nil && r.Status == session.StatusWaiting:
+			last = ""
+			return false
+		case r.Prompt != nil:
+			now = r.Prompt.Digest
+		}
+		was := last
+		last = now
+		return was == now
+	})
+	t.h.touchNow()
+	if gone {
+		return session.Result{OK: true}
+	}
+	return session.Result{Code: session.CodeInDoubt, Message: "The key was pressed, and the question still stands. Look at the screen."}
+}
+
+// keys presses keys as they are, unless a prompt is live that the answer does not
+// name.
+func (t *tui) keys(keys []string, named *session.Answer) session.Result {
+	if len(keys) == 0 {
+		return session.Result{Code: session.CodeInvalid, Message: "No key is named."}
+	}
+	for range 5 {
+		sc, r, err := t.look()
+		switch {
+		case err != nil:
+			return t.unseen()
+		case sc.Dead:
+			return t.unseen()
+		case sc.InMode:
+			return session.Result{Code: session.CodeConflict, Message: "The pane is in tmux's copy mode on that machine, where keys do not reach the engine. Leave it there (q)."}
+		case r.Status == session.StatusError && r.Failure == "":
+			return session.Result{Code: session.CodeConflict, Message: "A shell is in front of the pane, where keys would run commands. Look at it on that machine."}
+		case r.Prompt != nil && (named == nil || named.Digest != r.Prompt.Digest), r.Prompt == nil && r.Status == session.StatusWaiting && named == nil:
+			return session.Result{Code: session.CodeBlocked, Message: "The engine asks something, and a key would answer it. Answer the question instead, or name it with the keys."}
+		case r.Prompt == nil && named != nil && named.Digest != "":
+			return stale("The engine does not ask this any more, so no key was pressed.")
+		}
+		err = t.press(sc, keys...)
+		switch {
+		case err == nil:
+			t.look()
+			t.h.touchNow()
+			return session.Result{OK: true}
+		case errors.Is(err, tmux.ErrChanged):
+			continue
+		case errors.Is(err, tmux.ErrInvalid):
+			return session.Result{Code: session.CodeInvalid, Message: "That is no key that can be pressed here: Enter, Escape, Tab, BTab, Space, BSpace, arrows, PageUp, PageDown, Home, End, C-c, C-d, or one character."}
+		case untyped(err):
+			return t.unseen()
+		default:
+			return session.Result{Code: session.CodeInDoubt, Message: "tmux did not answer, so whether the keys were pressed is not known. Look at the screen."}
+		}
+	}
+	return session.Result{Code: session.CodeConflict, Message: "The screen changes all the time, so no key was pressed. Try again."}
+}
+
+// resize gives the screen a size, as for a phone; without one it goes back to
+// what it had at the desk.
+func (t *tui) resize(cols, rows int) session.Result {
+	srv, err := t.h.r.tmuxServer()
+	if err != nil {
+		return session.Result{Code: session.CodeConflict, Message: err.Error()}
+	}
+	ctx, cancel := limited()
+	defer cancel()
+	if cols == 0 && rows == 0 {
+		err = srv.Release(ctx, t.where())
+	} else {
+		err = srv.Resize(ctx, t.where(), cols, rows)
+	}
+	switch {
+	case err == nil:
+		t.look()
+		return session.Result{OK: true}
+	case errors.Is(err, tmux.ErrShared):
+		return session.Result{Code: session.CodeConflict, Message: "Other panes share this window on that machine, so its size stays."}
+	case errors.Is(err, tmux.ErrInvalid):
+		return session.Result{Code: session.CodeInvalid, Message: "That is no size that a screen can have."}
+	}
+	return t.unseen()
+}
