@@ -29,6 +29,7 @@ type conn struct {
 	hub    string       // the session it is attached to
 	gen    string       // the server: its pid and start time
 	paused map[int]bool // panes of whose output tmux tells this client nothing; guarded by Server.mu
+	old    bool         // tmux before 3.3, which does not tell by which signal or when a program ended
 	answer time.Duration
 	notify func(kind string, pane, bytes int) // called by the reader, must not block; pane -1: any
 

@@ -48,6 +48,7 @@ func (s *Server) Start(ctx context.Context, l Launch) (Pane, error) {
 	cmds := []string{
 		"set-option -g " + dirName + " " + quote(l.Dir),
 		fmt.Sprintf("new-session -d -E -P -F '#{pane_id} #{pane_pid}' -x %d -y %d -s %s -n %s %s", cols, rows, l.Name, l.Name, run),
+		"set-option -g -u " + dirName,
 	}
 	if l.Mark != "" {
 		cmd, err := markCommand(l.Mark)
@@ -89,6 +90,7 @@ func (s *Server) Respawn(ctx context.Context, pane string, l Launch) error {
 	_, err = c.do(ctx, nil,
 		"set-option -g "+dirName+" "+quote(l.Dir),
 		"respawn-pane -k -t "+target(number)+" "+run,
+		"set-option -g -u "+dirName,
 		"select-pane -t "+target(number)+" -T ''") // the last engine's title is not this one's
 	if err != nil {
 		return fmt.Errorf("respawn: %w", err)

@@ -52,9 +52,7 @@ func TestAPaneOfTheOwnersIsAdoptedAndLetGo(t *testing.T) {
 	shows(t, s, p.ID, "desk>")
 	owner(t, path, "send-keys", "-t", "work", "echo fr''om the desk", "Enter")
 	shows(t, s, p.ID, "from the desk")
-	if err := s.Paste(t.Context(), p.ID, "echo fr''om the page", nil); err != nil {
-		t.Fatal(err)
-	}
+	hears(t, s, p.ID, "echo fr''om the page")
 	if err := s.Keys(t.Context(), p.ID, nil, "Enter"); err != nil {
 		t.Fatal(err)
 	}
@@ -71,6 +69,7 @@ func TestAPaneOfTheOwnersIsAdoptedAndLetGo(t *testing.T) {
 	}
 	owner(t, path, "send-keys", "-t", "work", "echo he''ard again", "Enter")
 	shows(t, s, p.ID, "heard again")
+	hears(t, s, p.ID, "typed")
 
 	if err := s.Leave(t.Context(), p.ID); err != nil {
 		t.Fatal(err)

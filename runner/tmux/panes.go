@@ -37,10 +37,13 @@ func (p Pane) Number() string { return fmt.Sprintf("%%%d", p.number) }
 // that a folder or program with a newline in its name cannot add lines.
 func clean(name string) string { return "#{s/[\001-\037\177]/?/:" + name + "}" }
 
+// listing gives lengths of what may hold spaces, but not of what is read afresh
+// from the system each time it is named: the foreground program, whose name tmux
+// cuts at a space, and its folder, which comes last.
 var listing = strings.Join([]string{
 	"#{pane_id} #{pane_pid} #{pane_dead} #{pane_width} #{pane_height} #{window_panes} #{window_active_clients} #{" + hubMark + "}",
-	"#{n:session_name} #{n:" + markName + "} #{n:pane_current_command} #{n:pane_title}",
-	clean("session_name"), clean(markName), clean("pane_current_command"), clean("pane_title"), clean("pane_current_path"),
+	"#{n:session_name} #{n:" + markName + "} #{n:pane_title}",
+	clean("session_name"), clean(markName), clean("pane_title"), clean("pane_current_command"), clean("pane_current_path"),
 }, " ")
 
 // Panes lists every pane of the server but the hub's own. Those with a Mark are
@@ -94,8 +97,8 @@ func (s *Server) list(ctx context.Context, c *conn) ([]Pane, error) {
 }
 
 func readPane(line string) (p Pane, err error) {
-	f := strings.SplitN(line, " ", 13)
-	if len(f) < 13 {
+	f := strings.SplitN(line, " ", 12)
+	if len(f) < 12 {
 		return p, fmt.Errorf("tmux listed a pane as %q", line)
 	}
 	if p.number = paneNumber([]byte(f[0])); p.number < 0 {
@@ -103,15 +106,15 @@ func readPane(line string) (p Pane, err error) {
 	}
 	num := func(i int) int { n, _ := strconv.Atoi(f[i]); return n }
 	p.PID, p.Dead, p.Cols, p.Rows, p.Panes, p.Viewed, p.hub = num(1), f[2] == "1", num(3), num(4), num(5), num(6) > 0, f[7] != ""
-	rest := f[12]
-	for i, into := range []*string{&p.Name, &p.Mark, &p.Command, &p.Title} {
+	rest := f[11]
+	for i, into := range []*string{&p.Name, &p.Mark, &p.Title} {
 		n := num(8 + i)
 		if n < 0 || n >= len(rest) || rest[n] != ' ' {
 			return p, fmt.Errorf("tmux listed a pane as %q", line)
 		}
 		*into, rest = rest[:n], rest[n+1:]
 	}
-	p.Dir = rest
+	p.Command, p.Dir, _ = strings.Cut(rest, " ")
 	return p, nil
 }
 

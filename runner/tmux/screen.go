@@ -19,7 +19,7 @@ type Screen struct {
 	Visible    bool   // the cursor is shown
 	Alternate  bool   // the alternate screen
 	Title      string // as the program set it: may be garbage or hold the host's name
-	Foreground string // the terminal's foreground program; after its end the pane's own
+	Foreground string // the leader of the terminal's foreground process group, by its name; after its end the pane's own program
 	InMode     bool   // copy mode or another of tmux's: keys do not reach the program
 	History    int    // lines of scrollback
 	PID        int    // of the pane's own process, which is also its group
@@ -59,7 +59,7 @@ func (s *Server) Capture(ctx context.Context, pane string) (Screen, error) {
 		if len(before) != first+1 {
 			return -1
 		}
-		if out, bad = readFacts(before[first].text(), number); bad != nil {
+		if out, bad = c.readFacts(before[first].text(), number); bad != nil {
 			return -1
 		}
 		return out.Rows
@@ -79,7 +79,7 @@ func (s *Server) Capture(ctx context.Context, pane string) (Screen, error) {
 
 // readFacts reads the answer to facts. A pane that is not there leaves its id
 // empty, since tmux then formats without one.
-func readFacts(text string, number int) (Screen, error) {
+func (c *conn) readFacts(text string, number int) (Screen, error) {
 	f := strings.SplitN(text, " ", 16)
 	if len(f) < 16 || f[0] != fmt.Sprintf("%%%d", number) {
 		return Screen{}, ErrNoPane
@@ -104,7 +104,7 @@ func readFacts(text string, number int) (Screen, error) {
 		if at := num(11); at > 0 {
 			sc.DeadAt = time.Unix(int64(at), 0)
 		}
-		sc.Dead = sc.Exit != nil || sc.Signal != "" || !sc.DeadAt.IsZero()
+		sc.Dead = sc.Exit != nil || sc.Signal != "" || !sc.DeadAt.IsZero() || c.old
 		sc.Closed = !sc.Dead
 	}
 	return sc, nil
@@ -130,7 +130,7 @@ func (s *Server) History(ctx context.Context, pane string, lines int) (string, e
 			return -1
 		}
 		var sc Screen
-		if sc, bad = readFacts(before[0].text(), number); bad != nil {
+		if sc, bad = c.readFacts(before[0].text(), number); bad != nil {
 			return -1
 		}
 		if have = min(lines, sc.History); have <= 0 {

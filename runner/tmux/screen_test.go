@@ -150,7 +150,9 @@ func TestCopyModeIsSeenAndNothingTyped(t *testing.T) {
 	if buffers := owner(t, s.cfg.Socket, "list-buffers"); buffers != "" {
 		t.Errorf("left in buffers: %s", buffers)
 	}
-	owner(t, s.cfg.Socket, "send-keys", "-t", p.Number(), "-X", "cancel")
+	if err := s.LeaveMode(t.Context(), p.ID); err != nil {
+		t.Fatal(err)
+	}
 	until(t, s, p.ID, "leaves copy mode", func(sc Screen) bool { return !sc.InMode })
 	if err := s.Keys(t.Context(), p.ID, nil, "y", "Enter"); err != nil {
 		t.Fatal(err)

@@ -29,7 +29,6 @@ var options = []string{
 	"-s extended-keys off",
 	"-s focus-events off",
 	"-s message-limit 0",
-	"-s default-terminal tmux-256color",
 	"-g history-limit 5000",
 	"-g status off",
 	"-g update-environment ''",
@@ -52,7 +51,7 @@ var options = []string{
 // Engines get a small environment of the server's and what their Launch says,
 // never the rest of the runner's, which may hold its secrets.
 func (s *Server) start(ctx context.Context) error {
-	script := []string{"start-server"}
+	script := []string{"start-server", "set-option -s default-terminal " + terminal(ctx)}
 	for _, o := range options {
 		script = append(script, "set-option -q "+o)
 	}
@@ -77,6 +76,16 @@ func (s *Server) start(ctx context.Context) error {
 		return fmt.Errorf("start the tmux server: %w: %s", err, firstLine(out))
 	}
 	return nil
+}
+
+// terminal is what engines are told they run in. Some systems do not know
+// tmux-256color, and programs refuse a terminal that theirs does not know.
+func terminal(ctx context.Context) string {
+	const best = "tmux-256color"
+	if path, err := exec.LookPath("infocmp"); err == nil && exec.CommandContext(ctx, path, best).Run() != nil {
+		return "screen-256color"
+	}
+	return best
 }
 
 // baseEnv is what a server of ours and its engines get of the runner's environment.
@@ -155,6 +164,7 @@ func (s *Server) prepare(ctx context.Context, c *conn) error {
 		return fmt.Errorf("tmux introduced itself as %q", reply[0].line())
 	}
 	c.gen = f[0]
+	c.old = len(f) > 2 && strings.HasPrefix(f[2], "3.2")
 	cmds := []string{
 		// Once a second, for what prints nothing.
 		"refresh-client -B " + quote("signalbox:%*:#{pane_pid} #{pane_dead} #{pane_in_mode} #{pane_current_command} #{pane_title}"),

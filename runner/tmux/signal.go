@@ -41,21 +41,22 @@ func (s *Server) Kill(ctx context.Context, pane string) error {
 }
 
 // alive returns the pid of a pane's process, fresh from tmux, whose child it is:
-// as long as tmux has not seen its end, the pid is no other process's.
+// as long as tmux has not seen its end, the pid is no other process's. That holds
+// also for a program that has closed its terminal (Screen.Closed).
 func (s *Server) alive(ctx context.Context, pane string) (pid int, err error) {
 	c, number, err := s.pane(pane)
 	if err != nil {
 		return 0, err
 	}
-	replies, err := c.do(ctx, nil, "display-message -p -t "+target(number)+" '#{pane_id} #{pane_dead} #{pane_pid}'")
+	replies, err := c.do(ctx, nil, "display-message -p -t "+target(number)+" '#{pane_id} #{pane_dead} #{pane_pid} #{pane_dead_status}#{pane_dead_signal}'")
 	if err != nil {
 		return 0, err
 	}
 	f := strings.Split(replies[0].line(), " ")
-	if len(f) != 3 || f[0] == "" {
+	if len(f) != 4 || f[0] == "" {
 		return 0, ErrNoPane
 	}
-	if f[1] == "1" {
+	if f[1] == "1" && (f[3] != "" || c.old) {
 		return 0, ErrDead
 	}
 	if pid, err = strconv.Atoi(f[2]); err != nil || pid <= 1 {

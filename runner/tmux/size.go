@@ -46,6 +46,12 @@ func (s *Server) Release(ctx context.Context, pane string) error {
 	return s.simply(ctx, "release", pane, cmds...)
 }
 
+// LeaveMode ends copy mode, or another mode of tmux's, so that keys reach the
+// program again. Whoever scrolls back at the desk loses the place.
+func (s *Server) LeaveMode(ctx context.Context, pane string) error {
+	return s.simply(ctx, "leave mode", pane, "copy-mode -q -t %s")
+}
+
 // window is what a resize needs to know. cols and rows are of the desk, 0 if
 // there was no Resize.
 type window struct {

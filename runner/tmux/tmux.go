@@ -42,7 +42,9 @@ var (
 
 // Config says which server, and whose it is.
 type Config struct {
-	Socket string       // path of the server's socket; short, since the system allows about 100 bytes
+	// Socket is the path of the server's socket: short, since the system allows
+	// about 100 bytes, in a folder that only this user may enter and write.
+	Socket string
 	Binary string       // the tmux program; empty: "tmux" in PATH
 	Log    *slog.Logger // nil: nothing is logged. Never gets pane text
 

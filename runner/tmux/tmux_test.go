@@ -158,3 +158,25 @@ func reconnected(t testing.TB, s *Server) {
 	t.Helper()
 	eventually(t, "connected again", func() bool { return s.Err() == nil })
 }
+
+// hears types into a pane and waits for tmux to tell of the output, which nothing
+// but the client's hearing of that pane can bring about.
+func hears(t testing.TB, s *Server, pane, word string) {
+	t.Helper()
+	_, number, _ := splitID(pane)
+	printed := func(reset bool) int {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		tr := s.traffic(number)
+		if reset {
+			tr.bytes = 0
+		}
+		return tr.bytes
+	}
+	printed(true)
+	if err := s.Paste(t.Context(), pane, word, nil); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "told of the output of "+pane, func() bool { return printed(false) > 0 })
+	shows(t, s, pane, word)
+}

@@ -32,12 +32,9 @@ func (s *Server) Paste(ctx context.Context, pane, text string, seen *Screen) err
 	if text == "" {
 		return nil
 	}
-	// A file, since tmux keeps the commands it is given in a message log.
-	dir := os.TempDir()
-	if s.cfg.Own {
-		dir = filepath.Dir(s.cfg.Socket)
-	}
-	file, err := os.CreateTemp(dir, "signalbox-paste-*") // 0600
+	// A file, since tmux keeps the commands it is given in a message log; beside
+	// the socket, where tmux surely sees it. Its mode is 0600.
+	file, err := os.CreateTemp(filepath.Dir(s.cfg.Socket), "signalbox-paste-*")
 	if err != nil {
 		return fmt.Errorf("paste: %w", err)
 	}

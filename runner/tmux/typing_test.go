@@ -15,7 +15,7 @@ func recorder(t testing.TB, s *Server) (p Pane, typed func() []byte) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "typed")
 	p = sh(t, s, `stty raw -echo; printf '\033[?2004hready'; exec cat >"$1"`, out)
-	shows(t, s, p.ID, "ready")
+	until(t, s, p.ID, "ready", func(sc Screen) bool { return strings.Contains(sc.Text, "ready") && sc.Foreground == "cat" })
 	return p, func() []byte { b, _ := os.ReadFile(out); return b }
 }
 
@@ -105,7 +105,10 @@ func TestKeysArriveExactly(t *testing.T) {
 func TestNothingIsTypedIntoAnotherScreen(t *testing.T) {
 	s := server(t)
 	p, typed := recorder(t, s)
-	now := shows(t, s, p.ID, "ready")
+	now, err := s.Capture(t.Context(), p.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, change := range map[string]func(*Screen){
 		"another process":  func(sc *Screen) { sc.PID++ },
 		"another program":  func(sc *Screen) { sc.Foreground = "claude" },
