@@ -24,7 +24,8 @@ type Coding struct {
 	Placeholder *Placeholder // nil if the engine has printed anything
 	Messages    MessageList
 	Composer    Composer
-	Turns       []Turn // newest first, for the third column; may be empty
+	Keys        *KeyPad // nil unless the engine has a terminal
+	Turns       []Turn  // newest first, for the third column; may be empty
 }
 
 // Banner says that the last turn failed. It goes by itself when one succeeds.

@@ -19,11 +19,12 @@ import (
 //	pane-ID           PaneText(Coding)            the pane; must be first in its message, or alone
 //	messages-ID       Messages(Coding)            what was said, and what waits
 //	hint-ID           ComposerHint(Coding)        what Send will do
+//	keys-ID          SessionKeys(Coding)          keys for an engine with a terminal
 //	timeline-ID       Timeline(Coding)            turns, newest first (third column)
 //	runners           RunnerRows(Runners)         "/runners"
 //	new-choices       NewChoices(NewSession)      engine, command and trust, in answer to ?check=1
 //	workdir           WorkdirCheck(NewSession)    the folder's verdict, in answer to ?check=1
-const Fragments = "state alert placeholder pane messages hint timeline"
+const Fragments = "state alert placeholder pane messages hint keys timeline"
 
 // Assets are the addresses of the static files, content hash included.
 type Assets struct {

@@ -242,6 +242,20 @@ func (s *Server) apiKeys(c echo.Context) error {
 	return c.JSON(http.StatusOK, struct{}{})
 }
 
+func (s *Server) apiResize(c echo.Context) error {
+	var in struct {
+		Cols int `json:"cols"`
+		Rows int `json:"rows"`
+	}
+	if err := decode(c, &in); err != nil {
+		return err
+	}
+	if err := s.desk.Resize(c.Request().Context(), sessionID(c), in.Cols, in.Rows); err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, struct{}{})
+}
+
 func (s *Server) apiControl(do func(*desk.Desk, context.Context, session.ID) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if err := do(s.desk, c.Request().Context(), sessionID(c)); err != nil {

@@ -292,6 +292,9 @@ func codingView(f session.Facts, messages []session.Message, resumes bool, asked
 		v.Composer.Placeholder = "Nothing can be sent"
 		return v
 	}
+	if s.Runtime == session.Tmux && f.Connected && !gone(f) {
+		v.Keys = keyPad(f)
+	}
 	v.CanInterrupt = f.Running()
 	v.CanStop = s.StoppedAt.IsZero() && !gone(f)
 	v.CanRestart = gone(f)
@@ -322,7 +325,7 @@ func (s *Server) codingLive(c echo.Context) error {
 			return []templ.Component{
 				views.PaneText(v), // first: see views.Fragments
 				views.SessionState(v), views.SessionAlert(v), views.PanePlaceholder(v),
-				views.Messages(v), views.ComposerHint(v), views.Timeline(v),
+				views.Messages(v), views.ComposerHint(v), views.SessionKeys(v), views.Timeline(v),
 			}, nil
 		}}}
 		if c.QueryParam("list") == "1" { // a desk shows the list beside the session
