@@ -7,9 +7,18 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"signalbox/detect"
 	"signalbox/runner/tmux"
 	"signalbox/session"
 )
+
+// view is one look at a screen: what tmux shows and what detection makes of it.
+type view struct {
+	tmux.Screen
+	read     session.Reading
+	field    detect.Field
+	composed bool // field is drawn
+}
 
 // typeable says whether a text can be typed at all: as a paste whose brackets
 // nothing in it could end.
@@ -47,20 +56,23 @@ var folded = regexp.MustCompile(`^\[[Pp]asted?[^\]\[]*\]`)
 
 var number = regexp.MustCompile(`[0-9]+`)
 
+// drafted reports whether words that somebody typed stand in the composer.
+func (v view) drafted() bool { return v.composed && v.field.Words }
+
 // stands reports whether exactly this text stands in the composer. Spaces do not
 // count, since engines wrap. Of a folded paste the number of its lines or
 // characters has to be right.
-func stands(sc tmux.Screen, r session.Reading, text string) bool {
-	if r.Prompt != nil || sc.Dead || sc.InMode || !strings.HasSuffix(r.Rule, "-draft") || len(r.Evidence) == 0 {
+func (v view) stands(text string) bool {
+	if v.read.Prompt != nil || v.read.Status == session.StatusWaiting || v.Dead || v.InMode || !v.drafted() {
 		return false
 	}
-	rows := strings.Split(plain(sc.Text), "\n")
-	if r.Evidence[0] >= len(rows) {
+	rows := strings.Split(plain(v.Text), "\n")
+	if v.field.Row >= len(rows) {
 		return false
 	}
 	want := squash(text)
 	got := ""
-	for i, row := range rows[r.Evidence[0]:] {
+	for i, row := range rows[v.field.Row:] {
 		got += squash(row)
 		bare := got
 		if g, n := utf8.DecodeRuneInString(got); strings.ContainsRune("›❯>!$*", g) {

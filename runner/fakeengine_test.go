@@ -370,7 +370,7 @@ func (f *fake) answerKey(key string) {
 			choice = i
 		}
 	}
-	if choice >= 0 {
+	if choice >= 0 && os.Getenv("FAKE_DEAF") == "" {
 		f.dialog = nil
 		d.done(choice)
 	}
@@ -430,8 +430,7 @@ func (f *fake) send(text string) {
 		case "EXIT0":
 			f.leave(0)
 		case "SEGV":
-			signal2.Reset()
-			syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			syscall.Exec("/bin/sh", []string{"sh", "-c", "kill -SEGV $$"}, os.Environ())
 		default:
 			f.finish("• Done.")
 		}

@@ -84,6 +84,7 @@ type ran struct {
 	Started string `json:"started,omitempty"` // see startOf
 
 	// In tmux, where the turn outlives the runner:
+	Words  string `json:"words,omitempty"`  // how its message begins, without spaces
 	Typing bool   `json:"typing,omitempty"` // its words are being typed: whether they arrive is not known yet
 	Began  bool   `json:"began,omitempty"`  // the screen has shown work
 	Asked  string `json:"asked,omitempty"`  // who asked for its end

@@ -26,7 +26,15 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	case "runner": // until killed
 		cfg := Config{Server: os.Getenv("SERVER"), Token: "t", Name: "r", StateDir: os.Getenv("STATE"), Log: quiet(), Env: strings.Fields(os.Getenv("ENGINE_ENV"))}
-		fmt.Println("over", Run(context.Background(), cfg))
+		r, err := newRunner(cfg)
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		if os.Getenv("FAST") != "" {
+			r.paces = fastPaces
+		}
+		fmt.Println("over", r.run(context.Background()))
 	case "fake":
 		playFake()
 	case "both-streams":
@@ -93,6 +101,7 @@ func newRig(t *testing.T, spec session.Spec, change ...func(*Config)) *rig {
 	}
 	r.oneShot.patient = patience{step: 300 * time.Millisecond, drain: 100 * time.Millisecond}
 	r.leave = 50 * time.Millisecond
+	r.paces = fastPaces
 	if spec.Dir == "" {
 		spec.Dir = t.TempDir()
 	}
@@ -103,18 +112,36 @@ func newRig(t *testing.T, spec session.Spec, change ...func(*Config)) *rig {
 	g.recover()
 	g.must(session.Command{Do: session.DoOpen, Session: "s_1", Spec: &spec})
 	g.h, _ = r.hold("s_1")
-	t.Cleanup(func() {
-		r.leave = 0
-		r.endTurns()
-		close(r.closing)
-		r.work.Wait()
-		r.closePanes()
-		r.spool.close()
-		r.journal.close()
-		r.dir.close()
-	})
+	t.Cleanup(func() { shutDown(r) })
 	return g
 }
+
+// shutDown ends a runner as its end does, once.
+func shutDown(r *runner) {
+	r.leave = 0
+	r.endTurns()
+	r.mu.Lock()
+	was := r.shut
+	r.shut = true
+	r.mu.Unlock()
+	if was {
+		return
+	}
+	close(r.closing)
+	r.work.Wait()
+	r.closePanes()
+	r.spool.close()
+	r.journal.close()
+	r.dir.close()
+}
+
+// fastPaces are for engines that the tests play, which draw at once.
+var fastPaces = func() paces {
+	p := usualPaces
+	p.quiet, p.first, p.free, p.idle, p.poll = 60*time.Millisecond, 150*time.Millisecond, 200*time.Millisecond, time.Second, 10*time.Millisecond
+	p.arrive, p.enter, p.step = 2*time.Second, 500*time.Millisecond, time.Second
+	return p
+}()
 
 func custom(command []string) session.Spec {
 	return session.Spec{Engine: session.Custom, Command: command}

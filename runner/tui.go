@@ -339,24 +339,26 @@ func (t *tui) watchPane(changed <-chan struct{}) (again bool) {
 }
 
 // look reads the screen, and files and pushes what is new.
-func (t *tui) look() (tmux.Screen, session.Reading, error) {
+func (t *tui) look() (view, error) {
 	t.eye.Lock()
 	defer t.eye.Unlock()
 	srv, err := t.h.r.watched(t)
 	pane := t.where()
 	if err != nil || srv == nil || pane == "" {
-		return tmux.Screen{}, session.Reading{Status: session.StatusUnknown}, tmux.ErrNoPane
+		return view{read: session.Reading{Status: session.StatusUnknown}}, tmux.ErrNoPane
 	}
 	ctx, cancel := limited()
 	defer cancel()
 	sc, err := srv.Capture(ctx, pane)
 	if err != nil {
 		t.blind(err)
-		return sc, session.Reading{Status: session.StatusUnknown}, err
+		return view{read: session.Reading{Status: session.StatusUnknown}}, err
 	}
-	r := detect.Read(t.input(sc))
-	t.note(sc, r)
-	return sc, r, nil
+	in := t.input(sc)
+	v := view{Screen: sc, read: detect.Read(in)}
+	v.field, v.composed = detect.Composer(in)
+	t.note(sc, v.read)
+	return v, nil
 }
 
 // input is a screen as detection reads it.
@@ -528,7 +530,7 @@ func (t *tui) bury(sc tmux.Screen) {
 		return
 	}
 	if run == nil {
-		t.beginTurn("", false) // the end of the engine is an outcome of its own
+		t.beginTurn("", "", false) // the end of the engine is an outcome of its own
 	}
 	t.endTurn(last)
 }
@@ -582,7 +584,7 @@ func (t *tui) stop(said func(session.Result)) {
 // end ends the engine, politely first, and all of its process group. It returns
 // when its end is filed, or when that cannot be had.
 func (t *tui) end(by string) {
-	sc, _, err := t.look()
+	sc, err := t.look()
 	if err != nil || sc.Dead {
 		return
 	}
@@ -602,7 +604,7 @@ func (t *tui) end(by string) {
 		if err != nil {
 			t.h.r.log.Warn("signal an engine", "session", t.h.rec.ID, "err", err)
 		}
-		if t.until(t.pace().step, func(now tmux.Screen, _ session.Reading) bool { return now.Dead }) {
+		if t.until(t.pace().step, func(now view) bool { return now.Dead }) {
 			break
 		}
 	}
@@ -614,10 +616,10 @@ func (t *tui) end(by string) {
 }
 
 // until looks until something is so, or most has passed.
-func (t *tui) until(most time.Duration, is func(tmux.Screen, session.Reading) bool) bool {
+func (t *tui) until(most time.Duration, is func(view) bool) bool {
 	for end := time.Now().Add(most); ; {
-		sc, r, err := t.look()
-		if err == nil && is(sc, r) {
+		v, err := t.look()
+		if err == nil && is(v) {
 			return true
 		}
 		if errors.Is(err, tmux.ErrNoPane) || time.Now().After(end) {

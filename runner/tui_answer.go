@@ -29,7 +29,7 @@ func (t *tui) act(c session.Command) session.Result {
 
 // lookNow looks, and pushes what it saw although it may be the same.
 func (t *tui) lookNow() session.Result {
-	_, _, err := t.look()
+	_, err := t.look()
 	t.h.touchNow()
 	if err != nil {
 		return t.unseen()
@@ -85,11 +85,11 @@ func (t *tui) answer(a *session.Answer) session.Result {
 	}
 	deadline := time.Now().Add(t.pace().answer)
 	for time.Now().Before(deadline) {
-		sc, r, err := t.look()
+		sc, err := t.look()
 		if err != nil {
 			return t.unseen()
 		}
-		o, res := option(r, *a)
+		o, res := option(sc.read, *a)
 		if !res.OK {
 			return res
 		}
@@ -100,7 +100,7 @@ func (t *tui) answer(a *session.Answer) session.Result {
 		if o.Key != "" {
 			pressed, err = t.choose(sc, o, *a)
 		} else {
-			sc, err = t.walk(sc, r, *a, deadline)
+			sc, err = t.walk(sc, *a, deadline)
 			if err == nil {
 				err = t.press(sc, "Enter")
 				pressed = err == nil
@@ -127,7 +127,7 @@ var errMoved = errors.New("the prompt is not as it was")
 
 // choose presses an option's own key. A key that only selects is followed by
 // Enter once a fresh look shows the option selected.
-func (t *tui) choose(sc tmux.Screen, o session.Option, a session.Answer) (pressed bool, err error) {
+func (t *tui) choose(sc view, o session.Option, a session.Answer) (pressed bool, err error) {
 	key, then, enters := strings.Cut(o.Key, " ")
 	if err := t.press(sc, key); err != nil {
 		return false, err
@@ -135,10 +135,10 @@ func (t *tui) choose(sc tmux.Screen, o session.Option, a session.Answer) (presse
 	if !enters || then != "Enter" {
 		return true, nil
 	}
-	var seen tmux.Screen
-	still := t.until(t.pace().step/4, func(sc tmux.Screen, r session.Reading) bool {
-		seen = sc
-		_, res := option(r, a)
+	var seen view
+	still := t.until(t.pace().step/4, func(now view) bool {
+		seen = now
+		_, res := option(now.read, a)
 		return res.OK
 	})
 	if !still {
@@ -152,8 +152,9 @@ func (t *tui) choose(sc tmux.Screen, o session.Option, a session.Answer) (presse
 
 // walk moves the selection to an option, an arrow at a time, and returns the
 // screen that shows it there.
-func (t *tui) walk(sc tmux.Screen, r session.Reading, a session.Answer, deadline time.Time) (tmux.Screen, error) {
-	for range 3 * (len(r.Prompt.Options) + 1) {
+func (t *tui) walk(sc view, a session.Answer, deadline time.Time) (view, error) {
+	for range 3 * (len(sc.read.Prompt.Options) + 1) {
+		r := sc.read
 		o, res := option(r, a)
 		if !res.OK {
 			return sc, errMoved
@@ -177,21 +178,22 @@ func (t *tui) walk(sc tmux.Screen, r session.Reading, a session.Answer, deadline
 		if err := t.press(sc, key); err != nil {
 			if errors.Is(err, tmux.ErrChanged) {
 				var lerr error
-				if sc, r, lerr = t.look(); lerr != nil || r.Prompt == nil {
+				if sc, lerr = t.look(); lerr != nil || sc.read.Prompt == nil {
 					return sc, errMoved
 				}
 				continue
 			}
 			return sc, err
 		}
-		moved := t.until(t.pace().step/2, func(now tmux.Screen, reading session.Reading) bool {
-			sc, r = now, reading
-			if reading.Prompt == nil || reading.Prompt.Digest != a.Digest {
-				return reading.Status != session.StatusUnknown
+		moved := t.until(t.pace().step/2, func(now view) bool {
+			sc = now
+			p := now.read.Prompt
+			if p == nil || p.Digest != a.Digest {
+				return now.read.Status != session.StatusUnknown
 			}
-			return from >= len(reading.Prompt.Options) || !reading.Prompt.Options[from].Selected
+			return from >= len(p.Options) || !p.Options[from].Selected
 		})
-		if !moved || r.Prompt == nil {
+		if !moved || sc.read.Prompt == nil {
 			return sc, errMoved
 		}
 	}
@@ -202,10 +204,11 @@ func (t *tui) walk(sc tmux.Screen, r session.Reading, a session.Answer, deadline
 // known screen without one.
 func (t *tui) confirm(a session.Answer) session.Result {
 	last := ""
-	gone := t.until(t.pace().answer, func(sc tmux.Screen, r session.Reading) bool {
+	gone := t.until(t.pace().answer, func(v view) bool {
+		r := v.read
 		now := "status " + string(r.Status)
 		switch {
-		case sc.Dead:
+		case v.Dead:
 			return true
 		case r.Prompt != nil && r.Prompt.Digest == a.Digest, r.Status == session.StatusUnknown, r.Prompt == nil && r.Status == session.StatusWaiting:
 			last = ""
@@ -231,7 +234,8 @@ func (t *tui) keys(keys []string, named *session.Answer) session.Result {
 		return session.Result{Code: session.CodeInvalid, Message: "No key is named."}
 	}
 	for range 5 {
-		sc, r, err := t.look()
+		sc, err := t.look()
+		r := sc.read
 		switch {
 		case err != nil:
 			return t.unseen()

@@ -26,17 +26,17 @@ func (t *tui) turn(c session.Command) session.Result {
 		}
 	}
 	t.awaitEnd()
-	sc, r, res := t.fit()
+	v, res := t.fit()
 	if !res.OK {
 		return res
 	}
-	if err := t.beginTurn(c.Message, true); err != nil {
+	if err := t.beginTurn(c.Message, squash(text), true); err != nil {
 		return session.Result{Code: session.CodeConflict, Message: "The runner cannot write its journal, so it types nothing: " + session.CleanDetail(err.Error()) + "."}
 	}
 	t.h.mu.Lock()
-	t.before, t.worked = r.Failure, false
+	t.before, t.worked = v.read.Failure, false
 	t.h.mu.Unlock()
-	if res := t.paste(sc, text); !res.OK {
+	if res := t.paste(v, text); !res.OK {
 		return res
 	}
 	return t.send(text)
@@ -44,13 +44,14 @@ func (t *tui) turn(c session.Command) session.Result {
 
 // fit takes a fresh look and says whether a text may be typed now; if not, OK is
 // false with the reason.
-func (t *tui) fit() (tmux.Screen, session.Reading, session.Result) {
-	sc, r, err := t.look()
+func (t *tui) fit() (view, session.Result) {
+	v, err := t.look()
+	r := v.read
 	t.h.mu.Lock()
 	ended, problem, steady, run := t.h.rec.Ended, t.h.problem, t.steady, t.h.rec.Runs
 	t.h.mu.Unlock()
-	no := func(code, sentence string) (tmux.Screen, session.Reading, session.Result) {
-		return sc, r, session.Result{Code: code, Message: sentence}
+	no := func(code, sentence string) (view, session.Result) {
+		return v, session.Result{Code: code, Message: sentence}
 	}
 	switch {
 	case ended:
@@ -59,13 +60,13 @@ func (t *tui) fit() (tmux.Screen, session.Reading, session.Result) {
 		return no(session.CodeConflict, problem)
 	case err != nil:
 		return no(session.CodeConflict, "tmux does not answer, so nothing was typed; the message waits.")
-	case sc.Dead:
+	case v.Dead:
 		return no(session.CodeConflict, problem)
-	case sc.InMode:
+	case v.InMode:
 		return no(session.CodeConflict, "The pane is in tmux's copy mode on that machine, where keys do not reach the engine. Leave it there (q); the message waits.")
 	case r.Prompt != nil || r.Status == session.StatusWaiting:
 		return no(session.CodeBlocked, "The engine asks something. Answer it first; the message waits.")
-	case strings.HasSuffix(r.Rule, "-draft"):
+	case v.drafted() && r.Status != session.StatusProcessing:
 		return no(session.CodeConflict, "Words stand in the composer on that machine; the message waits until they are sent or removed there.")
 	case r.Status == session.StatusProcessing:
 		return no(session.CodeConflict, "The engine is working; the message waits.")
@@ -76,7 +77,7 @@ func (t *tui) fit() (tmux.Screen, session.Reading, session.Result) {
 	case run != nil:
 		return no(session.CodeConflict, "The last turn may still be running; the message waits.")
 	}
-	return sc, r, session.Result{OK: true}
+	return v, session.Result{OK: true}
 }
 
 // awaitEnd waits for the end of a turn whose screen is free already.
@@ -87,7 +88,7 @@ func (t *tui) awaitEnd() {
 	if run == nil || over.IsZero() {
 		return
 	}
-	t.until(t.pace().idle+t.pace().free, func(tmux.Screen, session.Reading) bool {
+	t.until(t.pace().idle+t.pace().free, func(view) bool {
 		t.h.mu.Lock()
 		defer t.h.mu.Unlock()
 		return t.h.rec.Runs == nil || t.over.IsZero()
@@ -96,12 +97,15 @@ func (t *tui) awaitEnd() {
 
 // beginTurn notes a new turn. With typing its words are about to be typed, which
 // is on disk before they are.
-func (t *tui) beginTurn(message string, typing bool) error {
+func (t *tui) beginTurn(message, words string, typing bool) error {
+	if len(words) > 60 {
+		words = strings.ToValidUTF8(words[:60], "")
+	}
 	h := t.h
 	h.mu.Lock()
 	h.rec.Turns++
 	id := "t" + itoa(h.rec.Turns)
-	h.rec.Runs = &ran{Turn: id, Message: message, Typing: typing, Began: !typing}
+	h.rec.Runs = &ran{Turn: id, Message: message, Words: words, Typing: typing, Began: !typing}
 	rec := h.rec
 	h.mu.Unlock()
 	if !typing {
@@ -151,7 +155,7 @@ func untyped(err error) bool {
 }
 
 // paste types the text as one bracketed paste.
-func (t *tui) paste(sc tmux.Screen, text string) session.Result {
+func (t *tui) paste(v view, text string) session.Result {
 	for range 4 {
 		srv, err := t.h.r.tmuxServer()
 		if err != nil {
@@ -159,7 +163,7 @@ func (t *tui) paste(sc tmux.Screen, text string) session.Result {
 			return session.Result{Code: session.CodeConflict, Message: err.Error()}
 		}
 		ctx, cancel := limited()
-		err = srv.Paste(ctx, sc.Pane, text+closing(text), &sc)
+		err = srv.Paste(ctx, v.Pane, text+closing(text), &v.Screen)
 		cancel()
 		if err == nil {
 			return session.Result{OK: true}
@@ -169,19 +173,18 @@ func (t *tui) paste(sc tmux.Screen, text string) session.Result {
 		}
 		if !errors.Is(err, tmux.ErrChanged) {
 			t.unbegin()
-			if _, _, res := t.fit(); !res.OK {
+			if _, res := t.fit(); !res.OK {
 				return res
 			}
 			return session.Result{Code: session.CodeConflict, Message: "The pane changed as the words were about to be typed; the message waits."}
 		}
 		// The screen moved on since the look: only a fresh one decides.
-		var r session.Reading
-		if sc, r, err = t.look(); err != nil || !r.CanType || sc.Dead || sc.InMode {
+		if v, err = t.look(); err != nil || !v.read.CanType || v.Dead || v.InMode {
 			break
 		}
 	}
 	t.unbegin()
-	if _, _, res := t.fit(); !res.OK {
+	if _, res := t.fit(); !res.OK {
 		return res
 	}
 	return session.Result{Code: session.CodeConflict, Message: "The screen changes all the time, so nothing was typed; the message waits."}
@@ -190,23 +193,23 @@ func (t *tui) paste(sc tmux.Screen, text string) session.Result {
 // send presses Enter once the words stand in the composer, and sees that they
 // left it.
 func (t *tui) send(text string) session.Result {
-	stands := func(sc tmux.Screen, r session.Reading) bool { return stands(sc, r, text) }
+	stands := func(v view) bool { return v.stands(text) }
 	if !t.until(t.pace().arrive, stands) {
 		return t.doubt("The words were typed, and the composer does not show them as they were written; nothing was sent. Look at the pane.")
 	}
 	pressed := 0
 	for range 8 {
-		sc, r, err := t.look()
+		v, err := t.look()
 		if err != nil {
 			return t.doubt("Contact with the pane was lost before the words were sent. Look at the pane.")
 		}
-		if !stands(sc, r) {
+		if !stands(v) {
 			break
 		}
 		if pressed == 3 {
 			return t.doubt("Enter was pressed and the words still stand in the composer. Look at the pane.")
 		}
-		err = t.press(sc, "Enter")
+		err = t.press(v, "Enter")
 		if errors.Is(err, tmux.ErrChanged) {
 			continue
 		}
@@ -214,16 +217,16 @@ func (t *tui) send(text string) session.Result {
 			return t.doubt("The words stand in the composer, and Enter could not be pressed. Look at the pane.")
 		}
 		pressed++
-		t.until(t.pace().enter, func(sc tmux.Screen, r session.Reading) bool {
-			return !stands(sc, r) && r.Status != session.StatusUnknown
+		t.until(t.pace().enter, func(v view) bool {
+			return !stands(v) && v.read.Status != session.StatusUnknown
 		})
 	}
 	if pressed == 0 {
 		return t.doubt("The words stood in the composer and were changed before they could be sent. Look at the pane.")
 	}
-	sc, r, err := t.look()
-	if err != nil || strings.HasSuffix(r.Rule, "-draft") && !sc.Dead {
-		if err == nil && !stands(sc, r) {
+	v, err := t.look()
+	if err != nil || v.drafted() && !v.Dead {
+		if err == nil && !stands(v) {
 			return t.doubt("Enter was pressed, and other words stand in the composer. Look at the pane.")
 		}
 		return t.doubt("Enter was pressed, and whether the engine took the words cannot be told. Look at the pane.")
@@ -243,14 +246,14 @@ func (t *tui) send(text string) session.Result {
 }
 
 // press presses keys, if the pane is as it was seen.
-func (t *tui) press(seen tmux.Screen, keys ...string) error {
+func (t *tui) press(seen view, keys ...string) error {
 	srv, err := t.h.r.tmuxServer()
 	if err != nil {
 		return tmux.ErrDown
 	}
 	ctx, cancel := limited()
 	defer cancel()
-	return srv.Keys(ctx, seen.Pane, &seen, keys...)
+	return srv.Keys(ctx, seen.Pane, &seen.Screen, keys...)
 }
 
 // began notes that the running turn is seen to work; h.mu is held.
@@ -319,10 +322,15 @@ func (t *tui) follow(r session.Reading, now time.Time) *session.LastTurn {
 // was interrupted; h.mu is held.
 func (t *tui) wasCut() bool {
 	preset, _ := screenPreset(t.h.rec.Spec.ScreenEngine())
+	words := t.h.rec.Runs.Words
 	rows := strings.Split(plain(t.seen.Text), "\n")
 	for i, left := len(rows)-1, 10; i >= 0 && left > 0; i-- {
-		if strings.TrimSpace(rows[i]) == "" {
+		row := squash(rows[i])
+		if row == "" {
 			continue
+		}
+		if words != "" && len(row) < 300 && strings.Contains(row, words[:min(len(words), 20)]) {
+			return false // the turn's own message: what stands above is older
 		}
 		left--
 		for _, mark := range preset.Cut {
@@ -383,8 +391,8 @@ func (t *tui) endTurn(last session.LastTurn) {
 
 // preempt ends the running turn, so that a message can be typed after it.
 func (t *tui) preempt() session.Result {
-	sc, r, err := t.look()
-	if err != nil || sc.Dead || r.Status != session.StatusProcessing {
+	sc, err := t.look()
+	if err != nil || sc.Dead || sc.read.Status != session.StatusProcessing {
 		return session.Result{OK: true} // fit says what is the matter
 	}
 	return t.cut(sc, session.ByPreempt)
@@ -392,7 +400,8 @@ func (t *tui) preempt() session.Result {
 
 // interrupt ends the running turn.
 func (t *tui) interrupt() session.Result {
-	sc, r, err := t.look()
+	sc, err := t.look()
+	r := sc.read
 	switch {
 	case err != nil || sc.Dead:
 		return session.Result{OK: true} // nothing runs
@@ -408,7 +417,7 @@ func (t *tui) interrupt() session.Result {
 
 // cut presses what interrupts a turn, again while a fresh look still shows work
 // and nothing asked.
-func (t *tui) cut(sc tmux.Screen, by string) session.Result {
+func (t *tui) cut(sc view, by string) session.Result {
 	preset, _ := screenPresetOf(t.h.spec())
 	t.asked(by)
 	most := t.pace().step
@@ -427,14 +436,13 @@ func (t *tui) cut(sc tmux.Screen, by string) session.Result {
 		if err != nil {
 			wait = 0
 		}
-		stopped := t.until(wait, func(_ tmux.Screen, r session.Reading) bool {
-			return r.Status != session.StatusProcessing && r.Status != session.StatusUnknown
+		stopped := t.until(wait, func(v view) bool {
+			return v.read.Status != session.StatusProcessing && v.read.Status != session.StatusUnknown
 		})
 		if stopped {
 			return session.Result{OK: true}
 		}
-		var r session.Reading
-		if sc, r, err = t.look(); err != nil || sc.Dead || r.Status != session.StatusProcessing || r.Prompt != nil {
+		if sc, err = t.look(); err != nil || sc.Dead || sc.read.Status != session.StatusProcessing || sc.read.Prompt != nil {
 			return session.Result{OK: true}
 		}
 	}
