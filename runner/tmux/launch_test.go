@@ -236,7 +236,7 @@ func TestRespawnKeepsThePane(t *testing.T) {
 // at once, where the next end would bring the last to light.
 func TestEveryEndIsTold(t *testing.T) {
 	s := server(t)
-	for range 16 {
+	for range 10 {
 		if sc := dies(t, s, sh(t, s, "ps -o comm= -p 1 >/dev/null; exit 3").ID); sc.Exit == nil || *sc.Exit != 3 {
 			t.Errorf("%+v", sc)
 		}

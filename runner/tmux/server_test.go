@@ -175,6 +175,21 @@ func TestALostHubIsMadeAgain(t *testing.T) {
 	hears(t, s, p.ID, "heard again")
 }
 
+func TestEndLeavesNothing(t *testing.T) {
+	s := server(t)
+	p := sh(t, s, "exec cat")
+	if err := s.End(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the engine ends", func() bool { return gone(p.PID) })
+	if _, err := s.Panes(t.Context()); !errors.Is(err, ErrDown) {
+		t.Errorf("after End: %v", err)
+	}
+	if err := (&Server{}).End(t.Context()); !errors.Is(err, ErrInvalid) {
+		t.Errorf("the owner's server: %v", err)
+	}
+}
+
 func TestOpenSaysWhatIsWrong(t *testing.T) {
 	path := socket(t)
 	if _, err := Open(t.Context(), Config{Socket: path}); !errors.Is(err, ErrDown) {

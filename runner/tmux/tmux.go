@@ -116,6 +116,20 @@ func (s *Server) Close() error {
 	return nil
 }
 
+// End closes the connection and ends a server of our own with every engine on
+// it, as tests and an uninstall do. For an owner's server it is ErrInvalid.
+func (s *Server) End(ctx context.Context) error {
+	if !s.cfg.Own {
+		return fmt.Errorf("end the owner's tmux server: %w", ErrInvalid)
+	}
+	s.Close()
+	cmd := exec.CommandContext(ctx, s.cfg.Binary, "-N", "-S", s.cfg.Socket, "kill-server")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("end tmux: %w: %s", err, firstLine(out))
+	}
+	return nil
+}
+
 // Err returns nil while the connection stands, and otherwise why it does not.
 func (s *Server) Err() error {
 	s.mu.Lock()

@@ -86,7 +86,12 @@ func TestKeysArriveExactly(t *testing.T) {
 	} {
 		press(bytes, key)
 	}
+	var printable []string
 	for r := rune(' '); r <= '~'; r++ {
+		printable = append(printable, string(r))
+	}
+	press(strings.Join(printable, ""), printable...)
+	for _, r := range "-;#~{%\"'\\$" { // alone, too
 		press(string(r), string(r))
 	}
 	press("é日😀", "é", "日", "😀")
