@@ -400,6 +400,9 @@ func (s *screen) codexParts(a ask, head, low int) ask {
 	}
 	a.title = part{head, end}
 	a.body = part{end + 1, low}
+	// At 0.171's folder trust the digit of the selected choice does nothing, while
+	// that of the other leaves at once. Arrows and Enter choose in every version.
+	a.arrows = a.kind == kindTrust || a.kind == kindUpdate || a.kind == kindLogin
 	return a
 }
 

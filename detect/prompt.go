@@ -37,6 +37,7 @@ type ask struct {
 	letters  bool // choices name their key in brackets at the end: "Yes, proceed (y)"
 	sides    bool // choices stand beside each other
 	enter    bool // a key only selects; Enter chooses
+	arrows   bool // digits choose nothing that was measured: arrows and Enter do
 }
 
 // bundle is a prompt with all it points to, in one allocation.
@@ -96,6 +97,9 @@ func (s *screen) prompt(a ask, m *menu) (*session.Prompt, []int) {
 			names[i], picks[i] = nameAndKey(buf, labels[i], o.num, a.letters)
 			if a.enter && o.num > 0 && o.num < len(withEnter) {
 				picks[i] = withEnter[o.num]
+			}
+			if a.arrows && o.num > 0 {
+				picks[i] = ""
 			}
 			for j := range i { // an answer names one option
 				if string(buf[names[j].from:names[j].to]) == string(buf[names[i].from:names[i].to]) {
