@@ -85,10 +85,31 @@ func (v view) stands(text string) bool {
 			return true
 		}
 		if len(bare) > len(want) && len(got) > 200 {
-			return false
+			break
 		}
 	}
-	return false
+	return v.endsWith(want, rows)
+}
+
+// tallLeast is how many rows a composer has to show of a text that is too tall
+// for it.
+const tallLeast = 6
+
+// endsWith reports whether the composer shows the end of a text that it has no
+// room for, as far as the cursor.
+func (v view) endsWith(want string, rows []string) bool {
+	last := min(max(v.CursorY, v.field.Row), len(rows)-1)
+	if last-v.field.Row+1 < tallLeast {
+		return false
+	}
+	got := ""
+	for _, row := range rows[v.field.Row : last+1] {
+		got += squash(strings.TrimRight(strings.TrimRight(row, " "), "↑↓"))
+	}
+	if g, n := utf8.DecodeRuneInString(got); strings.ContainsRune("›❯>", g) {
+		got = got[n:]
+	}
+	return len(got) > 0 && strings.HasSuffix(want, got)
 }
 
 // foldOf reports whether a number in a folded paste is that of text's lines or

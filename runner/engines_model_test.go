@@ -23,6 +23,7 @@ type model struct {
 	*httptest.Server
 	mu    sync.Mutex
 	texts []string        // the requests that arrived
+	asks  bool            // Codex: commands are to run outside of the sandbox, which has to be asked for
 	done  map[string]bool // the work that was asked for already, by folder and turn
 }
 
@@ -116,6 +117,9 @@ func (m *model) responses(w http.ResponseWriter, body string, work bool, folder,
 			name, args = "exec_command", obj{"cmd": cmd}
 		} else if strings.Contains(body, `"shell_command"`) {
 			name, args = "shell_command", obj{"command": cmd}
+		}
+		if m.asks {
+			args["sandbox_permissions"], args["justification"] = "require_escalated", "Make a file?"
 		}
 		raw, _ := json.Marshal(args)
 		item = obj{"type": "function_call", "id": "f1", "call_id": "c1", "name": name, "arguments": string(raw)}

@@ -166,6 +166,10 @@ func (f *fake) draw() {
 			words = append(words, wrap(line, cols-4)...)
 		}
 		at := len(bottom)
+		if most := rows - 14; len(words) > most { // as tall as there is room
+			words = words[len(words)-most:]
+			words[0] += strings.Repeat(" ", max(0, cols-3-cells(words[0]))) + "↑"
+		}
 		for i, w := range words {
 			glyph := "  "
 			if i == 0 {

@@ -51,6 +51,8 @@ type tui struct {
 	read   session.Reading
 	free   time.Time // since when every look could be typed into; zero if the last could not
 	steady bool      // that has lasted for paces.first since this engine was started or adopted
+	asks   string    // the digest of the prompt on the screen; empty if there is none
+	asked  time.Time // since when
 	over   time.Time // since when the screen of the running turn has been free; zero if it is not
 	before string    // the failure that stood on the screen when the turn's words were typed
 	closed ran       // the turn that ended last
@@ -421,6 +423,13 @@ func (t *tui) note(sc tmux.Screen, r session.Reading) {
 	t.seen, t.read, t.looked = sc, r, true
 	if t.due.Before(now) {
 		t.due = time.Time{}
+	}
+	digest := ""
+	if r.Prompt != nil {
+		digest = r.Prompt.Digest
+	}
+	if digest != t.asks || new {
+		t.asks, t.asked = digest, now
 	}
 	settled := false
 	switch {

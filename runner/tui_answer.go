@@ -83,6 +83,7 @@ func (t *tui) answer(a *session.Answer) session.Result {
 	case a.Text != "":
 		return session.Result{Code: session.CodeInvalid, Message: "Words of your own cannot be given here. Choose one of the options, or answer on that machine."}
 	}
+	t.awake(a.Digest)
 	deadline := time.Now().Add(t.pace().answer)
 	for time.Now().Before(deadline) {
 		sc, err := t.look()
@@ -120,6 +121,16 @@ func (t *tui) answer(a *session.Answer) session.Result {
 		}
 	}
 	return stale("The screen changed all the time, so nothing was pressed. Try again.")
+}
+
+// awake waits, after a start, until a prompt has stood for a while: engines draw
+// before they listen, and Codex throws away the keys that came in between.
+func (t *tui) awake(digest string) {
+	t.until(t.pace().first+t.pace().poll, func(v view) bool {
+		t.h.mu.Lock()
+		defer t.h.mu.Unlock()
+		return t.steady || t.asks != digest || time.Since(t.asked) >= t.pace().first
+	})
 }
 
 // errMoved is a prompt that changed under the arrows.

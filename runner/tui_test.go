@@ -226,7 +226,7 @@ func TestTextsArriveAsTheyWereWritten(t *testing.T) {
 	texts := []string{
 		"hello", "/status", "!ls -la", "-t x --help", "C-c", "Enter", "$HOME `id` #{pane_id} ; \\ \"quoted\" 'x' %1", "look at @src",
 		"one\n\n\ttwo\n  three  four\nfive", "emoji 👩‍💻 👍🏽 e\u0301 漢字かな שלום", strings.Repeat("wrapped words ", 30), long,
-		"1. Yes, proceed (y)",
+		"1. Yes, proceed (y)", strings.Repeat("line\n", 60) + "end of lines",
 	}
 	for i, text := range texts {
 		s.ready()

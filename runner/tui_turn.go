@@ -419,7 +419,7 @@ func (t *tui) interrupt() session.Result {
 // and nothing asked.
 func (t *tui) cut(sc view, by string) session.Result {
 	preset, _ := screenPresetOf(t.h.spec())
-	t.asked(by)
+	t.askedBy(by)
 	most := t.pace().step
 	pressed := 0
 	for try := 0; try < 12 && pressed < 3; try++ {
@@ -446,12 +446,12 @@ func (t *tui) cut(sc view, by string) session.Result {
 			return session.Result{OK: true}
 		}
 	}
-	t.asked("")
+	t.askedBy("")
 	return session.Result{Code: session.CodeConflict, Message: "The engine goes on although it was interrupted. Stop it instead."}
 }
 
-// asked notes who asked for the end of the running turn.
-func (t *tui) asked(by string) {
+// askedBy notes who asked for the end of the running turn.
+func (t *tui) askedBy(by string) {
 	t.h.mu.Lock()
 	if t.h.rec.Runs != nil {
 		t.h.rec.Runs.Asked = by
