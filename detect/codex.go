@@ -492,7 +492,7 @@ func codexCursorHidden(s *screen, out *session.Reading) bool {
 // hidden reports a prompt of which the screen does not show the question.
 func (s *screen) hidden(out *session.Reading) {
 	out.Prompt, out.Evidence = s.unread()
-	out.Evidence = append(out.Evidence, s.last())
+	out.Evidence = append(out.Evidence, s.evidence(s.last())...) // none on a blank screen
 }
 
 // unread is a prompt whose words are not on the screen, or not known.
