@@ -118,8 +118,9 @@ func (p *process) read(f *os.File, to func([]byte)) {
 			to(buf[:n])
 		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {
+			f.SetReadDeadline(time.Time{})
+			drain(f, buf, to)
 			go func() {
-				f.SetReadDeadline(time.Time{})
 				io.Copy(io.Discard, f)
 				f.Close()
 			}()
@@ -129,6 +130,32 @@ func (p *process) read(f *os.File, to func([]byte)) {
 			f.Close()
 			return
 		}
+	}
+}
+
+// drainMost bounds what is taken of a pipe once the time for draining is over: a
+// pipe's capacity on Linux, by default and at most.
+const drainMost = 1 << 20
+
+// drain passes on what a pipe holds at this moment, without waiting. On a busy
+// machine the time can be over before anything was read, and an engine's last
+// words are its reason.
+func drain(f *os.File, buf []byte, to func([]byte)) {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return
+	}
+	for total := 0; total < drainMost; {
+		n := 0
+		conn.Read(func(fd uintptr) bool { // true: do not wait for more
+			n, _ = unix.Read(int(fd), buf)
+			return true
+		})
+		if n <= 0 {
+			return
+		}
+		to(buf[:n])
+		total += n
 	}
 }
 
