@@ -53,12 +53,12 @@ func expand(dir string) (string, error) {
 	if dir == "~" || strings.HasPrefix(dir, "~/") {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return "", errors.New("The home folder of this runner is not known. Write the full path.")
+			return "", session.Problemf(session.ErrInvalid, "The home folder of this runner is not known. Write the full path.")
 		}
 		return filepath.Join(home, dir[1:]), nil
 	}
 	if !filepath.IsAbs(dir) || strings.ContainsRune(dir, 0) {
-		return "", errors.New("Write the full path of the folder, beginning with / or ~/.")
+		return "", session.Problemf(session.ErrInvalid, "Write the full path of the folder, beginning with / or ~/.")
 	}
 	return filepath.Clean(dir), nil
 }
