@@ -24,13 +24,19 @@ func signal(ch chan struct{}) {
 func (h *held) publish() {
 	pause := time.NewTimer(pushEvery)
 	defer pause.Stop()
+	quiet := time.NewTimer(saveEvery) // an engine that says something and then works on in silence
+	defer quiet.Stop()
 	for {
 		select {
 		case <-h.dirty:
+		case <-quiet.C:
+			h.saveRunning()
+			continue
 		case <-h.r.closing:
 			return
 		}
 		h.pushNow()
+		quiet.Reset(saveEvery)
 		pause.Reset(pushEvery)
 		select {
 		case <-pause.C:
@@ -55,6 +61,17 @@ func (h *held) pushNow() {
 		h.r.log.Error("a push is not on disk", "session", p.Session, "err", err)
 	}
 	if due {
+		h.save(false)
+	}
+}
+
+// saveRunning saves the record of a session whose turn runs, so that its pane
+// outlives the runner.
+func (h *held) saveRunning() {
+	h.mu.Lock()
+	runs := h.rec.Runs != nil
+	h.mu.Unlock()
+	if runs {
 		h.save(false)
 	}
 }
