@@ -112,9 +112,16 @@ func (v view) endsWith(want string, rows []string) bool {
 	return len(got) > 0 && strings.HasSuffix(want, got)
 }
 
+// ordinal is the paste's own number in Claude's "[Pasted text #3 +40 lines]".
+var ordinal = regexp.MustCompile(`#[0-9]+`)
+
 // foldOf reports whether a number in a folded paste is that of text's lines or
-// characters, a line more or less.
+// characters, a line more or less. Without a number it can be any of one line.
 func foldOf(mark, text string) bool {
+	mark = ordinal.ReplaceAllString(mark, "")
+	if !number.MatchString(mark) {
+		return !strings.Contains(text, "\n")
+	}
 	lines, chars, units := strings.Count(text, "\n"), utf8.RuneCountInString(text), 0
 	for _, r := range text {
 		units++

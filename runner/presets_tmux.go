@@ -161,13 +161,14 @@ func (p ScreenPreset) argv(spec session.Spec, thread string, again bool) (argv, 
 }
 
 // screenEnv is an engine's environment on a screen: that of one-shot engines
-// without what describes another terminal.
+// without what describes another terminal. tmux keeps 24-bit colours, and
+// Gemini frames its composer only where it is told so.
 func screenEnv(extra []string) (env []string) {
 	last := map[string]int{}
 	for _, kv := range engineEnv(extra...) {
 		name, _, ok := strings.Cut(kv, "=")
 		switch name {
-		case "TERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TERMCAP", "TMUX", "TMUX_PANE", "STY", "COLUMNS", "LINES", "PWD", "OLDPWD", "SHLVL", "_", "NO_COLOR", "":
+		case "TERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TERMCAP", "TMUX", "TMUX_PANE", "STY", "COLUMNS", "LINES", "PWD", "OLDPWD", "SHLVL", "_", "NO_COLOR", "COLORTERM", "":
 			continue
 		}
 		if !ok {
@@ -180,7 +181,7 @@ func screenEnv(extra []string) (env []string) {
 		last[name] = len(env)
 		env = append(env, kv)
 	}
-	return env
+	return append(env, "COLORTERM=truecolor")
 }
 
 // shown is the name of a program in a sentence.

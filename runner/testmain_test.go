@@ -139,6 +139,7 @@ func shutDown(r *runner) {
 var fastPaces = func() paces {
 	p := usualPaces
 	p.quiet, p.first, p.free, p.idle, p.poll = 60*time.Millisecond, 150*time.Millisecond, 200*time.Millisecond, time.Second, 10*time.Millisecond
+	p.stand = 30 * time.Millisecond
 	p.arrive, p.enter, p.step = 2*time.Second, 500*time.Millisecond, time.Second
 	return p
 }()

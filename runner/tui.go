@@ -21,6 +21,7 @@ import (
 type paces struct {
 	quiet  time.Duration // without output, before the look that tells how a screen was left
 	first  time.Duration // an unchanged free composer, before the first text after a start
+	stand  time.Duration // a prompt, before it is answered; after a start it is first
 	free   time.Duration // a free composer, before a turn counts as ended
 	idle   time.Duration // the same, for a turn whose screen has shown no work
 	arrive time.Duration // for pasted text to stand in the composer
@@ -31,7 +32,7 @@ type paces struct {
 }
 
 var usualPaces = paces{
-	quiet: 150 * time.Millisecond, first: 800 * time.Millisecond, free: 600 * time.Millisecond, idle: 3 * time.Second,
+	quiet: 150 * time.Millisecond, first: 800 * time.Millisecond, stand: 500 * time.Millisecond, free: 600 * time.Millisecond, idle: 3 * time.Second,
 	arrive: 4 * time.Second, enter: 2 * time.Second, answer: 3500 * time.Millisecond, step: 2 * time.Second,
 	poll: 40 * time.Millisecond,
 }

@@ -123,13 +123,14 @@ func (t *tui) answer(a *session.Answer) session.Result {
 	return stale("The screen changed all the time, so nothing was pressed. Try again.")
 }
 
-// awake waits, after a start, until a prompt has stood for a while: engines draw
-// before they listen, and Codex throws away the keys that came in between.
+// awake waits until a prompt has stood for a while: engines draw before they
+// listen, and Codex and Claude throw away the keys that come in between.
 func (t *tui) awake(digest string) {
 	t.until(t.pace().first+t.pace().poll, func(v view) bool {
 		t.h.mu.Lock()
 		defer t.h.mu.Unlock()
-		return t.steady || t.asks != digest || time.Since(t.asked) >= t.pace().first
+		stood := time.Since(t.asked)
+		return t.asks != digest || stood >= t.pace().first || t.steady && stood >= t.pace().stand
 	})
 }
 

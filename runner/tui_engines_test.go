@@ -47,7 +47,7 @@ func onReal(t *testing.T, e session.Engine, trust session.Trust) (*stage, *model
 func (s *stage) start() {
 	s.t.Helper()
 	last := ""
-	for end := time.Now().Add(60 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(40 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		s.h.mu.Lock()
 		t := s.h.way.(*tui)
 		steady, p, pane := t.steady && t.read.CanType, t.read.Prompt, t.seen.Text
@@ -56,7 +56,7 @@ func (s *stage) start() {
 			return
 		}
 		if time.Now().After(end) {
-			s.t.Fatalf("not ready:\n%s", plain(pane))
+			s.t.Fatalf("not ready: %+v\n%+v\n%s", s.read(), s.now().Cursor, plain(pane))
 		}
 		if p == nil || p.Digest == last {
 			continue
