@@ -33,6 +33,7 @@ type Desk struct {
 	specs    map[session.ID]session.Session
 	driving  map[session.ID]bool // true: look again when done
 	silences map[session.ID]*time.Timer
+	views    *views
 	holds    map[session.ID]string // why the runner did not take the next message, in words
 }
 
@@ -42,7 +43,7 @@ func Open(ctx context.Context, st *store.Store, feed *session.Feed, log *slog.Lo
 	d := &Desk{
 		store: st, feed: feed, log: log, now: now, started: now(),
 		links: map[string]*link{}, specs: map[session.ID]session.Session{},
-		driving: map[session.ID]bool{}, silences: map[session.ID]*time.Timer{}, holds: map[session.ID]string{},
+		driving: map[session.ID]bool{}, silences: map[session.ID]*time.Timer{}, holds: map[session.ID]string{}, views: newViews(),
 	}
 	d.ctx, d.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if _, err := st.LoseAll(ctx, "", restarted, now()); err != nil {

@@ -72,7 +72,7 @@ func (d *Desk) Attach(ctx context.Context, hello session.Hello, tokenID string, 
 		older.runner.Close()
 	}
 	d.log.Info("runner connected", "runner", l.name, "build", hello.Build, "os", hello.OS)
-	d.feed.ChangedAll()
+	d.changedAll()
 	return func() { d.detach(l) }, saved.Acked, nil
 }
 
@@ -104,7 +104,7 @@ func (d *Desk) detach(l *link) {
 		d.log.Error("record when a runner was last seen", "runner", l.name, "err", err)
 	}
 	d.log.Info("runner gone", "runner", l.name)
-	d.feed.ChangedAll()
+	d.changedAll()
 }
 
 // open settles messages in doubt by a runner's journal, so that one which never
@@ -201,7 +201,7 @@ func (d *Desk) stepAll(l *link, m session.Message, events ...session.Event) erro
 			return err
 		}
 	}
-	d.feed.Changed(m.Session)
+	d.changed(m.Session)
 	return nil
 }
 

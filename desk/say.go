@@ -46,7 +46,7 @@ func (d *Desk) Say(ctx context.Context, id session.ID, in Instruction) (session.
 		return session.Message{}, err
 	}
 	if added {
-		d.feed.Changed(id)
+		d.changed(id)
 	}
 	d.Drive(id)
 	return m, nil
@@ -85,7 +85,7 @@ func (d *Desk) stepOwn(ctx context.Context, id session.ID, message string, e ses
 	}
 	m, err := d.store.StepMessage(ctx, message, e)
 	if err == nil {
-		d.feed.Changed(id)
+		d.changed(id)
 	}
 	return m, err
 }
@@ -161,7 +161,7 @@ func (d *Desk) driveOnce(id session.ID) (sent bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	d.feed.Changed(id)
+	d.changed(id)
 	spec := session.SpecOf(rec.Session)
 	res, err := d.do(l, session.Command{
 		Do: session.DoTurn, Session: id, Spec: &spec, Message: m.ID, Text: m.Text, Preempt: m.Preempt,
@@ -176,7 +176,7 @@ func (d *Desk) driveOnce(id session.ID) (sent bool, err error) {
 	if _, err := d.store.StepMessage(context.WithoutCancel(d.ctx), m.ID, e); err != nil && !errors.Is(err, session.ErrConflict) {
 		return false, err
 	}
-	d.feed.Changed(id)
+	d.changed(id)
 	// A message that waits for a free engine is tried again at the next snapshot.
 	return e.Kind != session.NeverArrived && e.Kind != session.Lost, nil
 }

@@ -77,7 +77,7 @@ func (d *Desk) Create(ctx context.Context, n NewSession) (session.Session, error
 		return session.Session{}, err
 	}
 	d.log.Info("session created", "session", s.ID, "engine", s.Engine, "runner", s.Runner)
-	d.feed.Changed(s.ID)
+	d.changed(s.ID)
 	if l := d.link(s.Runner); l != nil && s.Runtime != session.External {
 		d.begin(ctx, l, s)
 	}
@@ -303,7 +303,7 @@ func (d *Desk) Stop(ctx context.Context, id session.ID) error {
 	if err := d.store.SetStopped(ctx, id, d.Now()); err != nil {
 		return err
 	}
-	d.feed.Changed(id)
+	d.changed(id)
 	if d.link(s.Runner) == nil {
 		return nil
 	}
@@ -319,7 +319,7 @@ func (d *Desk) Restart(ctx context.Context, id session.ID) error {
 	if err := d.store.SetStopped(ctx, id, time.Time{}); err != nil {
 		return err
 	}
-	d.feed.Changed(id)
+	d.changed(id)
 	if d.link(s.Runner) == nil {
 		return nil
 	}

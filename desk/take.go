@@ -27,12 +27,14 @@ func (d *Desk) Push(ctx context.Context, id session.ID, snap session.Snapshot) (
 			"Only external sessions take pushed snapshots; this one is held by runner %q.", s.Runner)
 	}
 	now := d.Now()
-	saved, err := d.store.SaveSnapshot(ctx, store.Ingest{Session: id, Snapshot: snap, Reading: read(s, snap), Now: now})
+	saved, err := d.store.SaveSnapshot(ctx, store.Ingest{
+		Session: id, Snapshot: snap, Reading: read(s, snap), Now: now, Early: d.early(id, snap.Pane),
+	})
+	d.stored(id, saved, err)
 	if err != nil {
 		return Taken{}, err
 	}
 	if saved.Applied {
-		d.feed.Changed(id)
 		d.watchSilence(id)
 	}
 	return Taken{Seq: saved.Seq, Applied: saved.Applied, Status: saved.State.Reading.Status}, nil
@@ -54,11 +56,12 @@ func (d *Desk) Take(ctx context.Context, runner, journal string, p session.Push,
 	}
 	in := store.Ingest{
 		Session: p.Session, Snapshot: p.Snapshot, Reading: read(s, p.Snapshot), Turns: p.Turns, Now: d.Now(),
-		Push: &store.Pushed{Runner: runner, Journal: journal, N: p.N},
+		Push:  &store.Pushed{Runner: runner, Journal: journal, N: p.N},
+		Early: d.early(p.Session, p.Snapshot.Pane),
 	}
 	d.store.SubmitSnapshot(in, func(saved store.Saved, err error) {
+		d.stored(p.Session, saved, err)
 		if err == nil && (saved.Applied || saved.Messages > 0) {
-			d.feed.Changed(p.Session)
 			// Only then can a queued message go out: the engine is free, or a turn
 			// has just begun that a message may preempt.
 			if st := saved.State; st.Reading.CanType || st.Since.Equal(st.Taken) {
@@ -93,6 +96,6 @@ func (d *Desk) watchSilence(id session.ID) {
 		return
 	}
 	if d.ctx.Err() == nil {
-		d.silences[id] = time.AfterFunc(after, func() { d.feed.Changed(id) })
+		d.silences[id] = time.AfterFunc(after, func() { d.changed(id) })
 	}
 }

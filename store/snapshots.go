@@ -17,6 +17,11 @@ type Ingest struct {
 	Turns    []session.TurnReport
 	Now      time.Time // by the console's clock
 	Push     *Pushed   // nil if no runner pushed it
+
+	// Early, if not nil, is told of the state before it is durable, so that pages can
+	// be drawn meanwhile. It runs in the writer, must not block, and may be told of a
+	// state that then fails.
+	Early func(session.State)
 }
 
 // Pushed is the number of a runner's push within its journal.
@@ -98,6 +103,9 @@ func (b *batch) ingest(in Ingest) (Saved, error) {
 		h.state, h.dirty = next, true
 		h.touch(next.Changed)
 		saved.Applied, saved.Seq, saved.State = true, next.Snapshot.Seq, next
+		if in.Early != nil {
+			in.Early(next)
+		}
 	}
 	for _, turn := range in.Turns {
 		n, err := b.report(h, turn, now)

@@ -105,9 +105,9 @@ func (p *livePage) keepCurrent(ctx context.Context) error {
 	if err := p.send(ctx, p.parts...); err != nil { // the whole current state
 		return err
 	}
-	var second <-chan struct{}
+	var beside <-chan []byte
 	if len(p.parts) > 1 {
-		second = p.parts[1].changed
+		beside = p.drawBeside(ctx, p.parts[1])
 	}
 	for {
 		var err error
@@ -116,8 +116,8 @@ func (p *livePage) keepCurrent(ctx context.Context) error {
 			return p.close(websocket.CloseGoingAway)
 		case <-p.parts[0].changed:
 			err = p.send(ctx, p.parts[0])
-		case <-second:
-			err = p.send(ctx, p.parts[1])
+		case patch := <-beside:
+			err = p.write(patch)
 		case <-p.turnedOut:
 			if !p.server.stillKnown(ctx, p.c) {
 				return p.close(closeSignIn)
@@ -127,7 +127,7 @@ func (p *livePage) keepCurrent(ctx context.Context) error {
 				return p.close(closeSignIn)
 			}
 			if err = p.beat(); err == nil {
-				err = p.send(ctx, p.parts...) // words such as "Working · 2 m" change with time
+				err = p.send(ctx, p.parts[0]) // words such as "Working · 2 m" change with time
 			}
 		}
 		if err != nil {
@@ -148,14 +148,51 @@ func (p *livePage) send(ctx context.Context, parts ...livePart) error {
 			return err
 		}
 	}
-	if patch.Len() == 0 {
+	return p.write(patch.Bytes())
+}
+
+func (p *livePage) write(patch []byte) error {
+	if len(patch) == 0 {
 		return nil
 	}
 	_ = p.ws.SetWriteDeadline(time.Now().Add(writeWait))
-	if err := p.ws.WriteMessage(websocket.TextMessage, patch.Bytes()); err != nil {
+	if err := p.ws.WriteMessage(websocket.TextMessage, patch); err != nil {
 		return fmt.Errorf("write patch: %w", err)
 	}
 	return nil
+}
+
+// drawBeside draws a part in a goroutine of its own, which ends with ctx, so that
+// a long list never holds up the pane.
+func (p *livePage) drawBeside(ctx context.Context, part livePart) <-chan []byte {
+	out := make(chan []byte)
+	go func() {
+		tick := time.NewTicker(p.server.beat)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-part.changed:
+			case <-tick.C: // words such as "Working · 2 m" change with time
+			}
+			var patch bytes.Buffer
+			fragments, err := part.draw(ctx)
+			if err == nil {
+				err = changedFragments(ctx, fragments, part.sent, &patch)
+			}
+			if err != nil {
+				p.server.log.Debug("draw beside a session", "err", err)
+				continue
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case out <- patch.Bytes():
+			}
+		}
+	}()
+	return out
 }
 
 // beat says that the server is there: an empty message for the page, which sees

@@ -237,29 +237,13 @@ func (s *Server) beside(ctx context.Context, id session.ID) (views.List, error) 
 
 // codingState gathers what of a session's page changes by itself.
 func (s *Server) codingState(ctx context.Context, id session.ID, asked asked) (views.Coding, error) {
-	rec, text, err := s.store.Latest(ctx, id)
+	view, err := s.desk.View(ctx, id)
 	if err != nil {
 		return views.Coding{}, err
 	}
-	messages, _, err := s.store.Messages(ctx, id, "", 50)
-	if err != nil {
-		return views.Coding{}, err
-	}
-	resumes := true
-	if rec.Session.Runner != "" {
-		r, err := s.store.Runner(ctx, rec.Session.Runner)
-		if err != nil && !errors.Is(err, session.ErrNotFound) {
-			return views.Coding{}, err
-		}
-		for _, e := range r.Engines {
-			if e.Engine == rec.Session.Engine {
-				resumes = e.Resumes
-			}
-		}
-	}
-	v := codingView(s.desk.Facts(rec), messages, resumes, asked, s.desk.Now())
-	format := rec.State.Snapshot.Format
-	v.Pane = views.Pane{HTML: pane.HTML(text, format == session.ANSI || format == session.Raw), Seq: rec.State.Snapshot.Seq}
+	v := codingView(s.desk.Facts(view.Record), view.Messages, view.Resumes, asked, s.desk.Now())
+	snap := view.Record.State.Snapshot
+	v.Pane = views.Pane{HTML: pane.HTML(view.Pane, snap.Format == session.ANSI || snap.Format == session.Raw), Seq: snap.Seq}
 	return v, nil
 }
 
