@@ -478,6 +478,9 @@ func (t *tui) snapshot(of session.Snapshot) session.Snapshot {
 		alive = !sc.Dead && !(t.h.rec.Ended && t.pane == "") && t.pane != ""
 		of.Pane, of.Cols, of.Rows, of.Title, of.Foreground, of.InMode = sc.Text, sc.Cols, sc.Rows, sc.Title, sc.Foreground, &sc.InMode
 		of.Cursor = &session.Cursor{X: sc.CursorX, Y: sc.CursorY, Visible: sc.Visible}
+		if sc.Dead && sc.Signal == "" {
+			of.Exit = sc.Exit
+		}
 	} else if t.pane != "" || t.h.problem == "" {
 		return of // not looked yet: nothing is measured
 	}

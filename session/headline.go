@@ -93,7 +93,7 @@ func HeadlineOf(f Facts) Headline {
 	switch {
 	case !f.Connected:
 		return Offline
-	case !f.Session.StoppedAt.IsZero() || f.gone() && endedWell(last):
+	case !f.Session.StoppedAt.IsZero() || f.gone() && f.endedWell():
 		return EndedHeadline
 	case !f.gone() && f.Status() == StatusWaiting || f.Handoff:
 		return NeedsYou
@@ -121,7 +121,14 @@ func HeadlineOf(f Facts) Headline {
 
 // endedWell reports whether an engine that is gone went by our wish or with
 // code 0, which files no failure.
-func endedWell(last *LastTurn) bool {
+func (f Facts) endedWell() bool {
+	last, snap := f.State.LastTurn, f.State.Snapshot
+	switch {
+	case snap.Exit != nil && *snap.Exit == 0:
+		return true
+	case snap.EngineRuntime == Tmux && snap.Problem != "": // our runner would know of a code
+		return last != nil && last.Verdict == VerdictKilled && last.RequestedBy != nil && *last.RequestedBy == ByStop
+	}
 	return last != nil && (last.Verdict == VerdictKilled || last.Verdict == VerdictOK)
 }
 

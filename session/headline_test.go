@@ -22,6 +22,12 @@ func TestHeadline(t *testing.T) {
 	offline := func(f *Facts) { f.Connected = false }
 	stopped := func(f *Facts) { f.Session.StoppedAt = noon }
 	dead := func(f *Facts) { f.State.Snapshot = gone }
+	left := func(f *Facts) { f.State.Snapshot = gone; f.State.Snapshot.Exit = ptr(0) }
+	lost := func(f *Facts) {
+		f.State.Snapshot = gone
+		f.State.Snapshot.EngineRuntime, f.State.Snapshot.Problem = Tmux, "Its pane is gone."
+	}
+	byStop := &LastTurn{Verdict: VerdictKilled, RequestedBy: ptr(ByStop)}
 	handoff := func(f *Facts) { f.Handoff = true }
 	stale := func(f *Facts) { f.Fresh = false }
 	owed := func(f *Facts) { f.Owed = true }
@@ -38,6 +44,10 @@ func TestHeadline(t *testing.T) {
 		{"an end we asked for", facts(StatusCompleted, failed, stopped), EndedHeadline},
 		{"gone by our wish", facts(StatusError, killed, dead), EndedHeadline},
 		{"gone with code 0", facts(StatusError, ok, dead), EndedHeadline},
+		{"left with code 0 after a turn that failed", facts(StatusError, failed, left), EndedHeadline},
+		{"left with code 0 before any turn", facts(StatusError, nil, left), EndedHeadline},
+		{"gone with its terminal", facts(StatusError, ok, lost), FailedHeadline},
+		{"gone with its terminal, stopped by us", facts(StatusError, byStop, lost), EndedHeadline},
 		{"gone by itself", facts(StatusError, failed, dead), FailedHeadline},
 		{"a prompt", facts(StatusWaiting, failed, owed), NeedsYou},
 		{"a prompt of an engine that is gone", facts(StatusWaiting, failed, dead), FailedHeadline},

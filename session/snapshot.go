@@ -65,6 +65,7 @@ type Snapshot struct {
 	LastTurn      *LastTurn `json:"lastTurn,omitempty"`
 	Prompt        *Prompt   `json:"prompt,omitempty"`
 	Problem       string    `json:"problem,omitempty"` // why the engine is not there, one sentence; ours, beyond the contract
+	Exit          *int      `json:"exit,omitempty"`    // the code that the engine of a terminal ended with; ours, beyond the contract
 }
 
 // UnmarshalJSON reads a snapshot as contract §4 describes it: times may be

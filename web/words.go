@@ -269,6 +269,10 @@ func hint(f session.Facts, resumes bool) string {
 		return "The engine waits for an answer: it will be sent after that."
 	case f.Held != "" && !f.Running():
 		return f.Held
+	case f.Session.Runtime == session.Tmux && f.State.Snapshot.InMode != nil && *f.State.Snapshot.InMode:
+		return "The terminal is in tmux's copy mode on that machine: it will be sent after that."
+	case strings.HasSuffix(f.State.Reading.Rule, "-draft"):
+		return "Words stand in the engine's composer: it will be sent once they are sent or removed there."
 	case f.Running() || f.Owed || f.Queued > 0:
 		return "Goes out when the engine is free."
 	case f.CanType() && !resumes && f.State.Ended:

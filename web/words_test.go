@@ -170,6 +170,7 @@ func TestHints(t *testing.T) {
 		{"The session has ended: it will be sent after you start it again.", facts(stopped), false},
 		{"The engine is not running: it will be sent once it runs.", facts(deadNow), false},
 		{"The engine waits for an answer: it will be sent after that.", facts(prompted("?")), false},
+		{"Words stand in the engine's composer: it will be sent once they are sent or removed there.", facts(func(f *session.Facts) { f.State.Reading.Rule, f.Queued = "codex-draft", 1 }), false},
 		{"Goes out when the engine is free.", facts(status(session.StatusProcessing)), false},
 		{"Goes out when the engine is free.", facts(func(f *session.Facts) { f.Owed = true }), false},
 		{"Goes out when the engine is free.", facts(func(f *session.Facts) { f.Queued = 2 }), false},
