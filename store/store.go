@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"modernc.org/sqlite"
+	codes "modernc.org/sqlite/lib"
 
 	"signalbox/session"
 )
@@ -30,6 +31,10 @@ var ErrClosed = errors.New("the store is closed")
 
 // busyWait is how long a write waits for another process to finish its own.
 const busyWait = 5 * time.Second
+
+// busyLook is the time between two tries to open a database that others open or
+// close at the same moment.
+const busyLook = 20 * time.Millisecond
 
 // Store is an open database. Its methods may be called by any goroutine.
 type Store struct {
@@ -47,6 +52,12 @@ type Store struct {
 // build has written is refused with a session.Problem. ctx bounds the opening only.
 func Open(ctx context.Context, path string) (*Store, error) {
 	s, err := open(ctx, path)
+	// The first switch to WAL, and the last connection's end, take locks for which
+	// SQLite does not wait, whatever busy_timeout says.
+	for end := time.Now().Add(busyWait); code(err) == codes.SQLITE_BUSY && time.Now().Before(end) && ctx.Err() == nil; {
+		time.Sleep(busyLook)
+		s, err = open(ctx, path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", path, inWords(err))
 	}
