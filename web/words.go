@@ -337,12 +337,15 @@ func messageView(m session.Message, now time.Time) views.Message {
 	return v
 }
 
-// messageList folds settled messages away, but for the newest.
+// messagesShown is how many of the newest messages stand in the page unfolded.
+const messagesShown = 3
+
+// messageList folds settled messages away, but for the newest few.
 func messageList(messages []session.Message, now time.Time) views.MessageList {
 	var l views.MessageList
 	for i, m := range messages {
 		v := messageView(m, now)
-		if m.Settled() && i < len(messages)-1 {
+		if m.Settled() && i < len(messages)-messagesShown {
 			l.Earlier = append(l.Earlier, v)
 			continue
 		}

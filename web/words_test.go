@@ -275,7 +275,7 @@ func TestCodingView(t *testing.T) {
 		{ID: "m3", State: session.Delivered, Turn: "t2", Text: "three"}, {ID: "m4", State: session.Queued, Text: "four"},
 	}
 	v = codingView(facts(), list, true, asked{}, noon)
-	if len(v.Messages.Earlier) != 2 || len(v.Messages.Now) != 2 || v.Messages.Now[0].ID != "m3" {
+	if len(v.Messages.Earlier) != 1 || len(v.Messages.Now) != 3 || v.Messages.Now[0].ID != "m2" {
 		t.Errorf("messages %+v", v.Messages)
 	}
 	if len(v.Turns) != 2 || v.Turns[0].State.Words != "Running" || v.Turns[1].State.Words != "Done" {
