@@ -125,6 +125,30 @@ func (p *peer) command(c session.Command) session.Result {
 	}
 }
 
+// try is command for a runner that may die.
+func (p *peer) try(c session.Command) (session.Result, error) {
+	b, _ := session.EncodeFrame(session.Frame{Type: session.FrameCommand, Command: &c})
+	if err := p.conn.WriteMessage(websocket.TextMessage, b); err != nil {
+		return session.Result{}, err
+	}
+	for {
+		kind, data, err := p.conn.ReadMessage()
+		if err != nil {
+			return session.Result{}, err
+		}
+		f, err := session.DecodeFrame(data, kind == websocket.BinaryMessage)
+		if err != nil {
+			return session.Result{}, err
+		}
+		if f.Result != nil && f.Result.ID == c.ID {
+			return *f.Result, nil
+		}
+		if f.Push != nil {
+			p.kept = append(p.kept, *f.Push)
+		}
+	}
+}
+
 // push waits for a push.
 func (p *peer) push(is func(session.Push) bool) session.Push {
 	p.t.Helper()
