@@ -133,11 +133,11 @@ func Session(v Coding) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = SessionKeys(v).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Messages(v).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Messages(v).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = SessionKeys(v).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
