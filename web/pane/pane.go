@@ -8,8 +8,8 @@
 // direction are shown as markers such as ⟨U+202E⟩.
 //
 // The scanner is our own because charmbracelet/x/ansi ends a string sequence at
-// any byte 0x9C, which is part of "✳" (Claude Code's titles), and its decoder
-// panics on a CSI with more parameters than it has room for.
+// any byte 0x9C, which is part of "✳": the rest of Claude Code's title, which may
+// hold a host name, would be shown as text (seen with 0.11.9).
 package pane
 
 import (
