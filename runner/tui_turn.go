@@ -354,7 +354,11 @@ func (t *tui) file(last session.LastTurn) *session.LastTurn {
 	if isLatest(h.rec.Turns, run.Turn) {
 		h.rec.Last = &last
 	}
-	h.reports = append(h.reports, session.TurnReport{Turn: run.Turn, Message: run.Message, Outcome: &last})
+	of := last // what became of the message
+	if run.Typing && last.Verdict != session.VerdictUnknown {
+		of = session.LastTurn{Verdict: session.VerdictUnknown, At: last.At, TurnID: last.TurnID, Detail: "The engine ended while the words were typed, so whether it took them is not known."}
+	}
+	h.reports = append(h.reports, session.TurnReport{Turn: run.Turn, Message: run.Message, Outcome: &of})
 	t.closed = *run
 	return &last
 }
