@@ -10,7 +10,7 @@ BENCHTIME := 1s
 # Where git cannot read the checkout, the program is built without its revision.
 BUILDFLAGS := $(shell git rev-parse HEAD >/dev/null 2>&1 || echo -buildvcs=false)
 
-.PHONY: help run build generate check lint test test-unit test-pages test-engines race e2e browser bench fuzz-smoke detect-score
+.PHONY: help run build generate check lint test test-unit test-pages test-engines race e2e browser faults bench fuzz-smoke detect-score
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ race: browser ## all tests with the race detector; the pages' tests run a consol
 	go build $(BUILDFLAGS) -race -o $(BIN)-race ./cmd/console
 	go test -race -p 2 $(PACKAGES)
 	CONSOLE_BIN=$(CURDIR)/$(BIN)-race E2E_REQUIRED=1 go test -timeout 15m ./e2e
+
+faults: build browser ## kill processes at random points; KILLS=1000 is how often
+	CONSOLE_BIN=$(CURDIR)/$(BIN) E2E_REQUIRED=1 FAULTS=$(or $(KILLS),200) go test -count=1 -timeout 60m -run 'TestTmuxFaults' -v ./e2e
 
 bench: build browser ## benchmarks, each with its floor beside it
 	CONSOLE_BIN=$(CURDIR)/$(BIN) E2E_REQUIRED=1 \
