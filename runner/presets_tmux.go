@@ -2,6 +2,7 @@ package runner
 
 import (
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -22,6 +23,9 @@ type ScreenPreset struct {
 	Trusts    []TrustFlags // the levels that this engine can honour, least first
 	Interrupt string       // what ends a running turn
 	Cut       []string     // its own words under a turn that was interrupted
+
+	Left  *regexp.Regexp // how it names its thread as it ends, in its first group; nil if it does not
+	Holds *regexp.Regexp // the same in the path of a file that it holds open
 }
 
 const openCodeAsk = `{"*":"ask","read":"allow","glob":"allow","grep":"allow","list":"allow"}`
@@ -39,6 +43,8 @@ var ScreenPresets = []ScreenPreset{
 			{session.TrustAsk, `-c sandbox_mode="read-only" -c approval_policy="on-request"`, "", "reads in its sandbox, and asks for the rest"},
 		},
 		Interrupt: "Escape", Cut: []string{"Conversation interrupted"},
+		Left:  regexp.MustCompile(`codex resume ([0-9a-f]{8}-[0-9a-f-]{27})`),
+		Holds: regexp.MustCompile(`/sessions/.*/rollout-[^/]*-([0-9a-f]{8}-[0-9a-f-]{27})\.jsonl$`),
 	},
 	{
 		Engine: session.Claude, Program: "claude", Tried: "2.1.332",
@@ -71,6 +77,7 @@ var ScreenPresets = []ScreenPreset{
 			{session.TrustAsk, "", "OPENCODE_PERMISSION=" + openCodeAsk, "reads, lists and searches, and asks for the rest"},
 		},
 		Interrupt: "Escape", Cut: []string{"· interrupted"},
+		Left: regexp.MustCompile(`opencode -s (ses_[A-Za-z0-9]+)`),
 	},
 	{
 		Engine: session.Copilot, Program: "copilot", Tried: "1.0.102",

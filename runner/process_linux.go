@@ -83,3 +83,20 @@ func groupsWith(mark string) (groups []int) {
 	}
 	return groups
 }
+
+// filesOf returns the paths that the processes of a group hold open.
+func filesOf(pgid int) (paths []string) {
+	for _, pid := range pids() {
+		if _, g, _, ok := stat(pid); !ok || g != pgid {
+			continue
+		}
+		dir := "/proc/" + itoa(pid) + "/fd/"
+		fds, _ := os.ReadDir(dir)
+		for _, fd := range fds {
+			if path, err := os.Readlink(dir + fd.Name()); err == nil && strings.HasPrefix(path, "/") {
+				paths = append(paths, path)
+			}
+		}
+	}
+	return paths
+}

@@ -449,6 +449,7 @@ func (t *tui) note(sc tmux.Screen, r session.Reading) {
 	filed := t.follow(r, now)
 	t.h.mu.Unlock()
 	if filed != nil {
+		t.learn(sc)
 		t.keep(*filed)
 	}
 	if sc.Dead {
@@ -496,10 +497,39 @@ func (t *tui) text() string {
 	return t.h.rec.Pane
 }
 
+// learn notes the engine's name for its conversation, where it can be seen: in
+// what it prints as it ends, or in the files that it holds open.
+func (t *tui) learn(sc tmux.Screen) {
+	preset, ok := screenPreset(t.h.spec().Engine)
+	if !ok || preset.Names {
+		return
+	}
+	thread := ""
+	switch {
+	case sc.Dead && !sc.Alternate && preset.Left != nil:
+		if all := preset.Left.FindAllStringSubmatch(plain(sc.Text), -1); all != nil {
+			thread = all[len(all)-1][1]
+		}
+	case !sc.Dead && preset.Holds != nil && sc.PID > 1:
+		for _, path := range filesOf(sc.PID) {
+			if m := preset.Holds.FindStringSubmatch(path); m != nil {
+				thread = m[1]
+			}
+		}
+	}
+	if thread == "" {
+		return
+	}
+	t.h.mu.Lock()
+	t.h.rec.Thread = thread
+	t.h.mu.Unlock()
+}
+
 // bury files how the engine ended, once for each process.
 func (t *tui) bury(sc tmux.Screen) {
 	grave := fmt.Sprintf("%s:%d", sc.Pane, sc.PID)
 	h := t.h
+	t.learn(sc)
 	h.mu.Lock()
 	if h.rec.Buried == grave {
 		ended := h.rec.Ended
@@ -610,6 +640,7 @@ func (t *tui) end(by string) {
 	if err != nil {
 		return
 	}
+	t.learn(sc.Screen)
 	for _, sig := range []unix.Signal{unix.SIGTERM, unix.SIGHUP, unix.SIGKILL} {
 		ctx, cancel := limited()
 		err := srv.Signal(ctx, sc.Pane, sig)

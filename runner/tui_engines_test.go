@@ -223,3 +223,58 @@ func TestRealScreensAsk(t *testing.T) {
 		t.Logf("then %+v\n%s", s.read(), plain(s.now().Pane))
 	})
 }
+
+func TestRealScreensEnd(t *testing.T) {
+	eachScreenEngine(t, func(t *testing.T, e session.Engine) {
+		s, m := onReal(t, e, session.TrustAsk)
+		if last := s.turn(1, "MODEL-OK remember-this"); last.Verdict != session.VerdictOK {
+			t.Errorf("%+v", last)
+		}
+		s.free()
+		if res := s.say("MODEL-SLEEP now"); !res.OK {
+			t.Fatalf("%+v", res)
+		}
+		s.wait("work", func() bool { return s.read().Status == session.StatusProcessing })
+		s.refused(s.say("while it works"), session.CodeConflict)
+		began := time.Now()
+		t.Logf("interrupt: %+v", s.ask(session.Command{Do: session.DoInterrupt, Session: "s_1"}))
+		last := s.over(2)
+		t.Logf("interrupted after %v: %+v", time.Since(began), last)
+		if last.Verdict != session.VerdictKilled {
+			t.Errorf("%+v\n%s", last, plain(s.now().Pane))
+		}
+		if f := s.read(); !f.CanType {
+			t.Logf("after the interrupt: %+v\n%s", f, plain(s.now().Pane))
+			s.tmux("send-keys", "-t", "s_1", "C-c") // the words came back
+		}
+		last = s.turn(3, "MODEL-E401 please")
+		t.Logf("401: %+v", last)
+		if !strings.Contains(last.Detail, "401") {
+			t.Logf("read %+v from\n%s", s.read(), plain(s.now().Pane))
+		}
+		if last.Verdict != session.VerdictFailed || last.Detail == "" {
+			t.Errorf("401: %+v\n%s", last, plain(s.now().Pane))
+		}
+		s.must(session.Command{Do: session.DoStop, Session: "s_1"})
+		s.wait("its end", func() bool { snap := s.now(); return snap.Alive != nil && !*snap.Alive })
+		t.Logf("stopped: %+v\n%s", s.now().LastTurn, plain(s.now().Pane))
+		s.must(session.Command{Do: session.DoRestart, Session: "s_1"})
+		s.start()
+		m.mu.Lock()
+		m.texts = nil
+		m.mu.Unlock()
+		n := s.h.rec.Turns
+		last = s.turn(n+1, "MODEL-OK after")
+		m.mu.Lock()
+		remembers := strings.Contains(strings.Join(m.texts, ""), "remember-this")
+		m.mu.Unlock()
+		t.Logf("the screen:\n%s", plain(s.now().Pane))
+		t.Logf("after a restart: %+v, thread %q, remembers %v", last, s.h.rec.Thread, remembers)
+		s.free()
+		s.tmux("run-shell", "kill -9 "+s.tmux("display-message", "-p", "-t", "s_1", "#{pane_pid}"))
+		last = s.over(n + 2)
+		if last.Verdict != session.VerdictFailed || last.Signal == nil || *last.Signal != "SIGKILL" {
+			t.Errorf("killed: %+v", last)
+		}
+	})
+}
