@@ -91,3 +91,58 @@ func TestTheTrustTableInTheDocsIsTheCodes(t *testing.T) {
 		t.Errorf("docs/trust.md does not hold this table:\n%s", want.String())
 	}
 }
+
+func TestTheTrustTableForTmuxIsTheCodes(t *testing.T) {
+	b, err := os.ReadFile("../docs/trust.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want strings.Builder
+	want.WriteString("| engine | tried with | level | flags, also when it is started again | the engine then |\n|---|---|---|---|---|\n")
+	for _, p := range ScreenPresets {
+		for _, tr := range p.Trusts {
+			flags := strings.TrimSpace(tr.Flags + " " + tr.Env)
+			if flags != "" {
+				flags = "`" + flags + "`"
+			}
+			want.WriteString("| " + string(p.Engine) + " | " + p.Tried + " | `" + string(tr.Trust) + "` | " + flags + " | " + tr.Means + " |\n")
+		}
+	}
+	want.WriteString("\n| engine | started | started again |\n|---|---|---|\n")
+	for _, p := range ScreenPresets {
+		want.WriteString("| " + string(p.Engine) + " | `" + strings.TrimSpace(p.Program+" "+p.First) + "` | `" + p.Program + " " + p.Again + "` |\n")
+	}
+	if !strings.Contains(string(b), want.String()) {
+		if os.Getenv("SHOW") != "" {
+			os.WriteFile(os.Getenv("SHOW"), []byte(want.String()), 0o644)
+		}
+		t.Errorf("docs/trust.md does not hold this table:\n%s", want.String())
+	}
+}
+
+func TestNoScreenPresetGoesAroundTheEnginesOwnChecks(t *testing.T) {
+	for _, p := range ScreenPresets {
+		for _, tr := range p.Trusts {
+			for _, again := range []bool{false, true} {
+				argv, _, err := p.argv(session.Spec{Engine: p.Engine, Trust: tr.Trust}, "T-1", again)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, word := range argv {
+					switch {
+					case strings.HasPrefix(word, "--skip"), word == "--trust", strings.HasPrefix(word, "--dangerously"), word == "-p", word == "--prompt":
+						t.Errorf("%s carries %s", p.Engine, word)
+					case strings.Contains(word, "{trust}"), strings.Contains(word, "{thread}"):
+						t.Errorf("%s: a place is not filled in: %q", p.Engine, argv)
+					}
+				}
+				if (again || p.Names) && !strings.Contains(strings.Join(argv, " "), "T-1") {
+					t.Errorf("%s: %q does not name its thread", p.Engine, argv)
+				}
+			}
+		}
+		if !slices.ContainsFunc(Presets, func(q Preset) bool { return q.Engine == p.Engine }) {
+			t.Errorf("%s has no preset for one process a turn", p.Engine)
+		}
+	}
+}

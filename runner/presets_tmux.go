@@ -22,6 +22,7 @@ type ScreenPreset struct {
 	Names     bool         // First holds {thread}: a UUID of the runner's
 	Trusts    []TrustFlags // the levels that this engine can honour, least first
 	Interrupt string       // what ends a running turn
+	Twice     bool         // it has to be pressed twice in a row
 	Cut       []string     // its own words under a turn that was interrupted
 
 	Left  *regexp.Regexp // how it names its thread as it ends, in its first group; nil if it does not
@@ -76,7 +77,7 @@ var ScreenPresets = []ScreenPreset{
 			{session.TrustFull, "--auto", "", "approves what its configuration does not deny"},
 			{session.TrustAsk, "", "OPENCODE_PERMISSION=" + openCodeAsk, "reads, lists and searches, and asks for the rest"},
 		},
-		Interrupt: "Escape", Cut: []string{"· interrupted"},
+		Interrupt: "Escape", Twice: true, Cut: []string{"· interrupted"},
 		Left: regexp.MustCompile(`opencode -s (ses_[A-Za-z0-9]+)`),
 	},
 	{
@@ -88,7 +89,7 @@ var ScreenPresets = []ScreenPreset{
 			{session.TrustFull, "--allow-all", "", "approves every tool, path and address"},
 			{session.TrustAsk, "", "", "asks before it edits or runs anything"},
 		},
-		Interrupt: "Escape", Cut: []string{"Operation cancelled", "Operation aborted"},
+		Interrupt: "Escape", Twice: true, Cut: []string{"Operation cancelled", "Operation aborted"},
 	},
 	{
 		Engine: session.Qwen, Program: "qwen", Tried: "0.24.4",

@@ -434,8 +434,8 @@ func (t *tui) cut(sc view, by string) session.Result {
 			break
 		}
 		wait := most
-		if t.h.spec().ScreenEngine() == session.OpenCode && pressed == 1 {
-			wait = 300 * time.Millisecond // it wants the key twice in a row
+		if preset.Twice && pressed == 1 {
+			wait = 300 * time.Millisecond
 		}
 		if err != nil {
 			wait = 0
