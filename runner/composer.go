@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -51,8 +52,11 @@ func closing(text string) string {
 }
 
 // folded is how engines show a long paste: "[Pasted Content 2048 chars]",
-// "[Pasted text #1 +40 lines]", "[Pasted ~40 lines]"; without spaces.
-var folded = regexp.MustCompile(`^\[[Pp]asted?[^\]\[]*\]`)
+// "[Pasted text #1 +40 lines]", "[Pasted ~40 lines]", "[Saved pasted content to
+// workspace (100.0 KB) id=1]"; without spaces.
+var folded = regexp.MustCompile(`^\[(?:Saved)?[Pp]asted?[^\]\[]*\]`)
+
+var kilobytes = regexp.MustCompile(`([0-9]+\.[0-9])KB`)
 
 var number = regexp.MustCompile(`[0-9]+`)
 
@@ -119,6 +123,10 @@ var ordinal = regexp.MustCompile(`#[0-9]+`)
 // characters, a line more or less. Without a number it can be any of one line.
 func foldOf(mark, text string) bool {
 	mark = ordinal.ReplaceAllString(mark, "")
+	if m := kilobytes.FindStringSubmatch(mark); m != nil {
+		kb, _ := strconv.ParseFloat(m[1], 64)
+		return math.Abs(kb*1024-float64(len(text))) <= 128
+	}
 	if !number.MatchString(mark) {
 		return !strings.Contains(text, "\n")
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 
@@ -416,7 +417,7 @@ func (t *tui) note(sc tmux.Screen, r session.Reading) {
 	t.h.mu.Lock()
 	new := !t.looked || t.seen.PID != sc.PID
 	changed := new || t.seen.Text != sc.Text || t.seen.CursorX != sc.CursorX || t.seen.CursorY != sc.CursorY ||
-		t.seen.Visible != sc.Visible || t.seen.Title != sc.Title || t.seen.Foreground != sc.Foreground ||
+		t.seen.Visible != sc.Visible || steady(t.seen.Title) != steady(sc.Title) || t.seen.Foreground != sc.Foreground ||
 		t.seen.InMode != sc.InMode || t.seen.Dead != sc.Dead || t.seen.Cols != sc.Cols || t.seen.Rows != sc.Rows
 	if new {
 		t.free, t.steady, t.over = time.Time{}, false, time.Time{}
@@ -461,6 +462,21 @@ func (t *tui) note(sc tmux.Screen, r session.Reading) {
 	case changed:
 		t.h.touch()
 	}
+}
+
+// steady is a title without what turns or blinks in it, by which alone nothing
+// is pushed: "⠋ demo" and "⠙ demo" are one, "✳ demo" is another.
+func steady(title string) string {
+	for _, blink := range []string{"[ ! ]", "[ . ]"} {
+		if rest, ok := strings.CutPrefix(title, blink); ok {
+			return "!" + rest
+		}
+	}
+	switch r, n := utf8.DecodeRuneInString(title); {
+	case r > 0x2800 && r <= 0x28ff, r == '◐', r == '◑', r == '◒', r == '◓':
+		return "~" + title[n:]
+	}
+	return title
 }
 
 // dueAt asks for a look at a time; h.mu is held.

@@ -69,7 +69,11 @@ func option(r session.Reading, a session.Answer) (session.Option, session.Result
 	if len(found) != 1 {
 		return session.Option{}, stale("The question has no such choice now. Look at the screen.")
 	}
-	return found[0], session.Result{OK: true}
+	o := found[0]
+	if strings.HasSuffix(o.Label, "(Esc to stop)") {
+		o.Key = "Escape" // its digit opens a field for words in Copilot, with the question still there
+	}
+	return o, session.Result{OK: true}
 }
 
 // answer chooses an option of the very prompt that the answer was made for: a
