@@ -207,3 +207,15 @@ func handedOver(res session.Result, err error) session.Event {
 	}
 	return session.Event{Kind: session.Refused, Reason: res.Message}
 }
+
+// MoveUp has a queued message go out before the one that is queued before it.
+func (d *Desk) MoveUp(ctx context.Context, id session.ID, message string) (session.Message, error) {
+	if _, err := d.store.Message(ctx, id, message); err != nil {
+		return session.Message{}, err
+	}
+	m, err := d.store.MoveUp(ctx, message)
+	if err == nil {
+		d.changed(id)
+	}
+	return m, err
+}

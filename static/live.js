@@ -190,6 +190,7 @@
       }
       form.elements.sure.value = '1';
     }
+    if (form.hasAttribute('data-fit')) fit(form);
     if (!form.hasAttribute('data-once')) return;
     if (form.hasAttribute('data-sent')) return e.preventDefault();
     form.setAttribute('data-sent', '');
@@ -200,6 +201,17 @@
     form.removeAttribute('data-sent');
     all('[aria-busy]', form).forEach((b) => b.removeAttribute('aria-busy'));
   }));
+
+  // The engine's screen takes the size of the pane, in characters.
+  function fit(form) {
+    const pane = document.querySelector('pre.pane'), probe = document.createElement('span');
+    probe.textContent = '0'.repeat(50);
+    pane.append(probe);
+    const { width, height } = probe.getBoundingClientRect(), style = getComputedStyle(pane);
+    probe.remove();
+    form.elements.cols.value = Math.floor((pane.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight)) / (width / 50));
+    form.elements.rows.value = Math.floor(scroller.clientHeight / (parseFloat(style.lineHeight) || height));
+  }
 
   // A draft goes once the page that follows its sending has come.
   const composer = document.querySelector('form[data-draft]');

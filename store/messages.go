@@ -157,3 +157,38 @@ func (s *Store) messages(ctx context.Context, where string, args ...any) (items 
 	}
 	return items, nil
 }
+
+// MoveUp has a queued message go out before the one that is queued before it. The
+// first in the queue stays where it is. It returns session.ErrConflict for a
+// message that is on its way already.
+func (s *Store) MoveUp(ctx context.Context, mid string) (m session.Message, err error) {
+	err = s.change(ctx, 0, func(b *batch) (err error) {
+		if m, err = b.message(mid); err != nil {
+			return err
+		}
+		if m.State != session.Queued {
+			return session.Problemf(session.ErrConflict, "This message is on its way already, so its place cannot change.")
+		}
+		var before int64
+		err = b.row(`SELECT m.number FROM messages m JOIN messages n ON n.session = m.session
+			WHERE n.number = ? AND m.open = 1 AND m.state = 'queued' AND m.number < n.number ORDER BY m.number DESC LIMIT 1`, m.Order).Scan(&before)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		// The number is the order; the two exchange theirs, by way of one that is never given.
+		for _, step := range [][2]int64{{m.Order, -1}, {before, m.Order}, {-1, before}} {
+			if _, err := b.exec(`UPDATE messages SET number = ? WHERE number = ?`, step[1], step[0]); err != nil {
+				return err
+			}
+		}
+		m.Order = before
+		return nil
+	})
+	if err != nil {
+		return m, fmt.Errorf("move message %s: %w", mid, err)
+	}
+	return m, nil
+}

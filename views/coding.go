@@ -82,15 +82,16 @@ type MessageList struct {
 
 // Message is an instruction with its fate.
 type Message struct {
-	ID      string
-	State   string // as in the contract
-	Words   string // the state in words: "Queued", "Sent"
-	Text    string
-	Author  string // "Pilot", "Script"; empty: the owner
-	Reason  string // why it is in that state; empty: nothing to say
-	At      Time
-	CanEdit bool   // queued: it may be changed or withdrawn
-	Reuse   string // address that puts its text in the composer; empty: not offered
+	ID        string
+	State     string // as in the contract
+	Words     string // the state in words: "Queued", "Sent"
+	Text      string
+	Author    string // "Pilot", "Script"; empty: the owner
+	Reason    string // why it is in that state; empty: nothing to say
+	At        Time
+	CanEdit   bool   // queued: it may be changed or withdrawn
+	CanMoveUp bool   // another is queued before it
+	Reuse     string // address that puts its text in the composer; empty: not offered
 }
 
 // Composer is where the owner writes.

@@ -207,6 +207,17 @@ func (s *Server) apiWithdraw(c echo.Context) error {
 	return c.JSON(http.StatusOK, toMessage(m))
 }
 
+func (s *Server) apiMoveUp(c echo.Context) error {
+	m, err := s.message(c)
+	if err != nil {
+		return err
+	}
+	if m, err = s.desk.MoveUp(c.Request().Context(), m.Session, m.ID); err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, toMessage(m))
+}
+
 func (s *Server) apiAnswer(c echo.Context) error {
 	var in struct {
 		PromptID string `json:"promptId"`

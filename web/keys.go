@@ -1,6 +1,8 @@
 package web
 
 import (
+	"strconv"
+
 	"github.com/labstack/echo/v4"
 
 	"signalbox/session"
@@ -33,6 +35,31 @@ func (s *Server) keys(c echo.Context) error {
 		return s.onSession(c, session.Problemf(session.ErrInvalid, "Choose a key to press."), asked{}, "")
 	}
 	if err := s.desk.Keys(c.Request().Context(), id, []string{key}, c.FormValue("promptId")); err != nil {
+		return s.onSession(c, err, asked{}, "")
+	}
+	return back(c, "/sessions/"+string(id))
+}
+
+// phoneCols and phoneRows are a phone's screen, where the page cannot measure it.
+const (
+	phoneCols = 48
+	phoneRows = 30
+)
+
+// resize has the engine draw for the owner's screen, or for the desk again.
+func (s *Server) resize(c echo.Context) error {
+	id := sessionID(c)
+	cols, rows := 0, 0
+	if c.FormValue("to") != "desk" {
+		cols, rows = phoneCols, phoneRows
+		if n, err := strconv.Atoi(c.FormValue("cols")); err == nil && n > 0 {
+			cols = min(max(n, 20), 500)
+		}
+		if n, err := strconv.Atoi(c.FormValue("rows")); err == nil && n > 0 {
+			rows = min(max(n, 10), 300)
+		}
+	}
+	if err := s.desk.Resize(c.Request().Context(), id, cols, rows); err != nil {
 		return s.onSession(c, err, asked{}, "")
 	}
 	return back(c, "/sessions/"+string(id))

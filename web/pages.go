@@ -370,6 +370,14 @@ func (s *Server) withdrawMessage(c echo.Context) error {
 	return back(c, "/sessions/"+string(id))
 }
 
+func (s *Server) moveMessage(c echo.Context) error {
+	id := sessionID(c)
+	if _, err := s.desk.MoveUp(c.Request().Context(), id, c.Param("message")); err != nil {
+		return s.onSession(c, err, asked{}, "")
+	}
+	return back(c, "/sessions/"+string(id))
+}
+
 func (s *Server) control(do func(*desk.Desk, context.Context, session.ID) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if err := do(s.desk, c.Request().Context(), sessionID(c)); err != nil {

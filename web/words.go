@@ -343,8 +343,12 @@ const messagesShown = 3
 // messageList folds settled messages away, but for the newest few.
 func messageList(messages []session.Message, now time.Time) views.MessageList {
 	var l views.MessageList
+	queued := false
 	for i, m := range messages {
 		v := messageView(m, now)
+		if m.State == session.Queued {
+			v.CanMoveUp, queued = queued, true
+		}
 		if m.Settled() && i < len(messages)-messagesShown {
 			l.Earlier = append(l.Earlier, v)
 			continue

@@ -278,6 +278,10 @@ func TestCodingView(t *testing.T) {
 	if len(v.Messages.Earlier) != 1 || len(v.Messages.Now) != 3 || v.Messages.Now[0].ID != "m2" {
 		t.Errorf("messages %+v", v.Messages)
 	}
+	waiting := codingView(facts(), []session.Message{{ID: "m1", State: session.Queued}, {ID: "m2", State: session.Queued}}, true, asked{}, noon)
+	if now := waiting.Messages.Now; now[0].CanMoveUp || !now[1].CanMoveUp {
+		t.Error("only what waits behind another can go out earlier")
+	}
 	if len(v.Turns) != 2 || v.Turns[0].State.Words != "Running" || v.Turns[1].State.Words != "Done" {
 		t.Errorf("turns %+v", v.Turns)
 	}
