@@ -1,0 +1,98 @@
+package desk
+
+import (
+	"context"
+	"time"
+
+	"signalbox/session"
+)
+
+// Interrupt ends the running turn, and only that.
+func (d *Desk) Interrupt(ctx context.Context, id session.ID) error {
+	return d.command(ctx, id, session.DoInterrupt)
+}
+
+// Stop ends the session's engine; the session stays readable. A runner that is
+// away is told when it comes back.
+func (d *Desk) Stop(ctx context.Context, id session.ID) error {
+	s, err := d.held(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := d.store.SetStopped(ctx, id, d.Now()); err != nil {
+		return err
+	}
+	d.changed(id)
+	if d.link(s.Runner) == nil {
+		return nil
+	}
+	return d.command(ctx, id, session.DoStop)
+}
+
+// Restart starts the engine again in the same session.
+func (d *Desk) Restart(ctx context.Context, id session.ID) error {
+	s, err := d.held(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := d.store.SetStopped(ctx, id, time.Time{}); err != nil {
+		return err
+	}
+	d.changed(id)
+	if d.link(s.Runner) == nil {
+		return nil
+	}
+	if err := d.command(ctx, id, session.DoRestart); err != nil {
+		return err
+	}
+	d.Drive(id)
+	return nil
+}
+
+// held returns a session that a runner holds.
+func (d *Desk) held(ctx context.Context, id session.ID) (session.Session, error) {
+	s, err := d.spec(ctx, id)
+	if err == nil && s.Runtime == session.External {
+		err = session.Problemf(session.ErrConflict, "This session is only watched, so it cannot be stopped or started from here.")
+	}
+	return s, err
+}
+
+func (d *Desk) command(ctx context.Context, id session.ID, do session.Do) error {
+	s, err := d.held(ctx, id)
+	if err != nil {
+		return err
+	}
+	l := d.link(s.Runner)
+	if l == nil {
+		return offline(s.Runner)
+	}
+	spec := session.SpecOf(s)
+	res, err := d.do(l, session.Command{Do: do, Session: id, Spec: &spec})
+	if err != nil {
+		return asProblem(err, s.Runner)
+	}
+	if !res.OK {
+		return session.Problemf(kindOf(res.Code), "%s", res.Message)
+	}
+	return nil
+}
+
+// kindOf is the kind of a runner's error code.
+func kindOf(code string) error {
+	switch code {
+	case session.CodeInvalid:
+		return session.ErrInvalid
+	case session.CodeNotFound:
+		return session.ErrNotFound
+	case session.CodeBlocked:
+		return session.ErrBlocked
+	case session.CodeStale:
+		return session.ErrStalePrompt
+	case session.CodeWorkdir:
+		return session.ErrWorkdir
+	case session.CodeInDoubt:
+		return session.ErrOffline
+	}
+	return session.ErrConflict
+}

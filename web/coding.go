@@ -1,0 +1,145 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"signalbox/session"
+	"signalbox/store"
+	"signalbox/views"
+	"signalbox/web/pane"
+)
+
+func (s *Server) codingTab(c echo.Context) error {
+	v, err := s.coding(c, asked{})
+	if err != nil {
+		return err
+	}
+	return s.render(c, http.StatusOK, views.Session(v))
+}
+
+// coding gathers one session's page.
+func (s *Server) coding(c echo.Context, asked asked) (views.Coding, error) {
+	ctx, id := c.Request().Context(), sessionID(c)
+	asked.shown = c.QueryParam("shown")
+	v, err := s.codingState(ctx, id, asked)
+	if err != nil {
+		return v, err
+	}
+	live := v.Page.Live
+	if asked.shown != "" {
+		live += "?" + url.Values{"shown": {asked.shown}}.Encode()
+	}
+	v.Page = s.page(c, v.Title, "sessions")
+	v.Page.Live = live
+	v.Pane.NoWrap = c.QueryParam("wrap") == "0"
+	if v.List, err = s.beside(ctx, id); err != nil {
+		return v, err
+	}
+	v.Composer.Key = session.NewID("k")
+	if mid := c.QueryParam("reuse"); mid != "" {
+		if m, err := s.store.Message(ctx, id, mid); err == nil {
+			v.Composer.Text = m.Text
+		}
+	}
+	return v, nil
+}
+
+// beside is the list that stands beside a session on a desk.
+func (s *Server) beside(ctx context.Context, id session.ID) (views.List, error) {
+	facts, activity, _, err := s.desk.Sessions(ctx, store.Query{Limit: 50}, "")
+	return rows(facts, activity, id, s.desk.Now()), err
+}
+
+// codingState gathers what of a session's page changes by itself.
+func (s *Server) codingState(ctx context.Context, id session.ID, asked asked) (views.Coding, error) {
+	view, err := s.desk.View(ctx, id)
+	if err != nil {
+		return views.Coding{}, err
+	}
+	v := codingView(s.desk.Facts(view.Record), view.Messages, view.Resumes, asked, s.desk.Now())
+	snap := view.Record.State.Snapshot
+	v.Pane = views.Pane{HTML: pane.HTML(view.Pane, snap.Format == session.ANSI || snap.Format == session.Raw), Seq: snap.Seq}
+	return v, nil
+}
+
+// codingView chooses the words of a session's page. It is pure.
+func codingView(f session.Facts, messages []session.Message, resumes bool, asked asked, now time.Time) views.Coding {
+	s := f.Session
+	v := views.Coding{
+		ID: string(s.ID), Title: s.Title, State: stateOf(f, now), Line: headerLine(f, now), Reason: reason(f),
+		Status: string(f.Status()), Where: whereInFull(s), Notice: notice(f, now),
+		Placeholder: placeholderView(f), Messages: messageList(messages, now), Turns: turnList(messages, now),
+	}
+	v.Page.Live = "/sessions/" + v.ID + "/live"
+	v.Page.Title = v.Title
+	if b, ok := bannerOf(f); ok {
+		v.Banner = &views.Banner{
+			Heading: b.Heading, Words: b.Explain, Detail: b.Detail, Verdict: string(b.Verdict), Failures: b.Failures,
+		}
+		if b.ExitCode != nil {
+			v.Banner.ExitCode = fmt.Sprint(*b.ExitCode)
+		}
+	}
+	if p := f.Prompt(); p != nil {
+		v.Prompt = promptView(s.ID, *p, asked)
+	}
+	if s.Runtime == session.External {
+		if v.Prompt != nil {
+			watchOnly(v.Prompt)
+		}
+		v.Composer.Off = "This session is only watched: nothing can be sent to it from here."
+		v.Composer.Placeholder = "Nothing can be sent"
+		return v
+	}
+	if s.Runtime == session.Tmux && f.Connected && !gone(f) {
+		v.Keys = keyPad(f)
+	}
+	v.CanInterrupt = f.Running()
+	v.CanStop = s.StoppedAt.IsZero() && !gone(f)
+	v.CanRestart = gone(f)
+	v.Composer.Placeholder = "Instruction"
+	if s.Engine != session.Custom && s.Engine != session.Generic {
+		v.Composer.Placeholder += " for " + engineName(s.Engine)
+	}
+	v.Composer.Hint = hint(f, resumes)
+	if f.Running() {
+		v.Composer.Preempt = "Stop this turn and send now"
+	}
+	return v
+}
+
+func (s *Server) codingLive(c echo.Context) error {
+	return s.orSignedOut(c, func() error {
+		id := sessionID(c)
+		if _, err := s.desk.Session(c.Request().Context(), id); err != nil {
+			return err
+		}
+		noWrap, shown := c.QueryParam("wrap") == "0", c.QueryParam("shown")
+		parts := []part{{id, 0, func(ctx context.Context) ([]templ.Component, error) {
+			v, err := s.codingState(ctx, id, asked{shown: shown})
+			if err != nil {
+				return nil, err
+			}
+			v.Pane.NoWrap = noWrap
+			return []templ.Component{
+				views.PaneText(v), // first: see views.Fragments
+				views.SessionState(v), views.SessionAlert(v), views.PanePlaceholder(v),
+				views.Messages(v), views.ComposerHint(v), views.SessionKeys(v), views.Timeline(v),
+			}, nil
+		}}}
+		if c.QueryParam("list") == "1" { // a desk shows the list beside the session
+			parts = append(parts, part{session.AnySession, besidePace, func(ctx context.Context) ([]templ.Component, error) {
+				list, err := s.beside(ctx, id)
+				return []templ.Component{views.SessionRows(list)}, err
+			}})
+		}
+		return s.live(c, parts...)
+	})
+}
