@@ -41,11 +41,11 @@ func typeable(text string) (session.Result, bool) {
 }
 
 // closing is what is typed after a text so that it stays as it is: a list of
-// files or commands that opens for its last word would take the Enter, and a
-// space closes it.
+// files that opens for its last word would take the Enter, and a space closes it.
+// A text that is a command goes as it is: where it names one, Enter runs that.
 func closing(text string) string {
 	last := text[strings.LastIndexFunc(text, unicode.IsSpace)+1:]
-	if strings.HasPrefix(last, "@") || strings.HasPrefix(last, "/") || strings.HasPrefix(last, "$") || strings.HasPrefix(last, "#") {
+	if strings.HasPrefix(last, "@") || strings.HasPrefix(last, "$") || strings.HasPrefix(last, "#") {
 		return " "
 	}
 	return ""
@@ -62,6 +62,12 @@ var number = regexp.MustCompile(`[0-9]+`)
 
 // drafted reports whether words that somebody typed stand in the composer.
 func (v view) drafted() bool { return v.composed && v.field.Words }
+
+// above is what is shown above the composer.
+func (v view) above() string {
+	rows := strings.SplitN(plain(v.Text), "\n", v.field.Row+1)
+	return squash(strings.Join(rows[:min(v.field.Row, len(rows))], ""))
+}
 
 // stands reports whether exactly this text stands in the composer. Spaces do not
 // count, since engines wrap. Of a folded paste the number of its lines or

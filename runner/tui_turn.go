@@ -197,7 +197,7 @@ func (t *tui) send(text string) session.Result {
 	if !t.until(t.pace().arrive, stands) {
 		return t.doubt("The words were typed, and the composer does not show them as they were written; nothing was sent. Look at the pane.")
 	}
-	pressed := 0
+	pressed, before := 0, ""
 	for range 8 {
 		v, err := t.look()
 		if err != nil {
@@ -206,9 +206,13 @@ func (t *tui) send(text string) session.Result {
 		if !stands(v) {
 			break
 		}
+		if pressed > 0 && v.above() != before {
+			return t.doubt("The engine gave the words back: they stand in the composer. Look at the pane.")
+		}
 		if pressed == 3 {
 			return t.doubt("Enter was pressed and the words still stand in the composer. Look at the pane.")
 		}
+		before = v.above()
 		err = t.press(v, "Enter")
 		if errors.Is(err, tmux.ErrChanged) {
 			continue
@@ -217,19 +221,20 @@ func (t *tui) send(text string) session.Result {
 			return t.doubt("The words stand in the composer, and Enter could not be pressed. Look at the pane.")
 		}
 		pressed++
-		t.until(t.pace().enter, func(v view) bool {
-			return !stands(v) && v.read.Status != session.StatusUnknown
-		})
+		t.until(t.pace().enter, func(v view) bool { return !stands(v) && v.read.Status != session.StatusUnknown })
 	}
 	if pressed == 0 {
 		return t.doubt("The words stood in the composer and were changed before they could be sent. Look at the pane.")
 	}
 	v, err := t.look()
-	if err != nil || v.drafted() && !v.Dead {
-		if err == nil && !stands(v) {
-			return t.doubt("Enter was pressed, and other words stand in the composer. Look at the pane.")
-		}
+	t.h.mu.Lock()
+	worked := t.worked
+	t.h.mu.Unlock()
+	switch {
+	case err != nil:
 		return t.doubt("Enter was pressed, and whether the engine took the words cannot be told. Look at the pane.")
+	case v.drafted() && !v.Dead && !worked: // with work, other words are the next ones, or a suggestion of the engine's
+		return t.doubt("Enter was pressed, and words stand in the composer. Look at the pane.")
 	}
 	t.h.mu.Lock()
 	if run := t.h.rec.Runs; run != nil {
@@ -312,7 +317,7 @@ func (t *tui) follow(r session.Reading, now time.Time) *session.LastTurn {
 		last.Verdict, last.Detail = session.VerdictFailed, session.CleanDetail(r.Failure)
 	case t.wasCut():
 		last.Verdict, last.Detail = session.VerdictUnknown, "This turn was interrupted on that machine."
-	case !run.Began && r.Status != session.StatusCompleted:
+	case !run.Began && r.Status != session.StatusCompleted && !strings.HasPrefix(run.Words, "/"): // a command may do its work at once
 		last.Verdict, last.Detail = session.VerdictUnknown, "The engine took the words and showed no work."
 	}
 	return t.file(last)
@@ -435,7 +440,7 @@ func (t *tui) cut(sc view, by string) session.Result {
 		}
 		wait := most
 		if preset.Twice && pressed == 1 {
-			wait = 300 * time.Millisecond
+			wait = 80 * time.Millisecond
 		}
 		if err != nil {
 			wait = 0
