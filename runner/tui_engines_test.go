@@ -255,6 +255,9 @@ func TestRealScreensEnd(t *testing.T) {
 		if last.Verdict != session.VerdictFailed || last.Detail == "" {
 			t.Errorf("401: %+v\n%s", last, plain(s.now().Pane))
 		}
+		if last := s.turn(4, "MODEL-OK again"); last.Verdict != session.VerdictOK {
+			t.Errorf("after a failure: %+v", last)
+		}
 		s.must(session.Command{Do: session.DoStop, Session: "s_1"})
 		s.wait("its end", func() bool { snap := s.now(); return snap.Alive != nil && !*snap.Alive })
 		t.Logf("stopped: %+v\n%s", s.now().LastTurn, plain(s.now().Pane))

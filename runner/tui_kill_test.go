@@ -87,6 +87,7 @@ func TestARunnerThatIsKilledWhileItTypes(t *testing.T) {
 		within := time.Duration(rand.Int64N(int64(220 * time.Millisecond)))
 		if i%3 == 2 && i%2 == 0 { // an answer is under way
 			if res := <-done; res.OK {
+				within = time.Duration(rand.Int64N(int64(600 * time.Millisecond)))
 				asked++
 				q := p.push(func(p session.Push) bool { return detect.ReadSnapshot(session.Codex, p.Snapshot).Prompt != nil })
 				prompt := detect.ReadSnapshot(session.Codex, q.Snapshot).Prompt

@@ -197,7 +197,8 @@ func (t *tui) send(text string) session.Result {
 	if !t.until(t.pace().arrive, stands) {
 		return t.doubt("The words were typed, and the composer does not show them as they were written; nothing was sent. Look at the pane.")
 	}
-	pressed, before := 0, ""
+	pressed, before := 0, 0
+	echoes := func(v view) int { return strings.Count(v.above(), squash(text)) }
 	for range 8 {
 		v, err := t.look()
 		if err != nil {
@@ -206,13 +207,16 @@ func (t *tui) send(text string) session.Result {
 		if !stands(v) {
 			break
 		}
-		if pressed > 0 && v.above() != before {
+		t.h.mu.Lock()
+		taken := t.worked
+		t.h.mu.Unlock()
+		if pressed > 0 && (taken || echoes(v) > before) {
 			return t.doubt("The engine gave the words back: they stand in the composer. Look at the pane.")
 		}
 		if pressed == 3 {
 			return t.doubt("Enter was pressed and the words still stand in the composer. Look at the pane.")
 		}
-		before = v.above()
+		before = echoes(v)
 		err = t.press(v, "Enter")
 		if errors.Is(err, tmux.ErrChanged) {
 			continue
