@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -44,6 +46,7 @@ func withTUI(t testing.TB) option {
 		t.Fatal(err)
 	}
 	return func(c *console) {
+		endsTmux(t, c)
 		if err := os.Link(path, filepath.Join(c.home, "bin", "tui")); err != nil {
 			data, _ := os.ReadFile(path)
 			if err := os.WriteFile(filepath.Join(c.home, "bin", "tui"), data, 0o755); err != nil {
@@ -51,6 +54,19 @@ func withTUI(t testing.TB) option {
 			}
 		}
 	}
+}
+
+// endsTmux ends the tmux servers of a console's runners after the test. They carry
+// nothing of its environment, but its home stands in their command line.
+func endsTmux(t testing.TB, c *console) {
+	t.Cleanup(func() {
+		for _, pid := range processes() {
+			args, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+			if err == nil && bytes.HasPrefix(args, []byte("tmux\x00")) && bytes.Contains(args, []byte(c.home+"/")) {
+				syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+	})
 }
 
 type promptJSON struct {
