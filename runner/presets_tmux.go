@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"signalbox/session"
 )
@@ -23,7 +24,11 @@ type ScreenPreset struct {
 	Trusts    []TrustFlags // the levels that this engine can honour, least first
 	Interrupt string       // what ends a running turn
 	Twice     bool         // it has to be pressed twice in a row
-	Cut       []string     // its own words under a turn that was interrupted
+
+	// Settle is how long its composer has to be free before the first text after a
+	// start, where that is longer than paces.first.
+	Settle time.Duration
+	Cut    []string // its own words under a turn that was interrupted
 
 	Left  *regexp.Regexp // how it names its thread as it ends, in its first group; nil if it does not
 	Holds *regexp.Regexp // the same in the path of a file that it holds open
@@ -67,6 +72,7 @@ var ScreenPresets = []ScreenPreset{
 			{session.TrustAsk, "--approval-mode default", "", "asks before it edits or runs anything"},
 		},
 		Interrupt: "Escape", Cut: []string{"Request cancelled."},
+		Settle: 3 * time.Second, // while it initializes it queues what is sent, and may give it back
 	},
 	{
 		Engine: session.OpenCode, Program: "opencode", Tried: "1.18.33",

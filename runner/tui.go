@@ -441,7 +441,8 @@ func (t *tui) note(sc tmux.Screen, r session.Reading) {
 		t.free = now
 	}
 	if !t.steady && !t.free.IsZero() {
-		if at := t.free.Add(t.pace().first); now.Before(at) {
+		preset, _ := screenPreset(t.h.rec.Spec.Engine)
+		if at := t.free.Add(max(t.pace().first, preset.Settle)); now.Before(at) {
 			t.dueAt(at)
 		} else {
 			t.steady, settled = true, true // the console hears of it, and tries again
