@@ -166,6 +166,12 @@ func ask(prev Asking, r *Reading) Asking {
 	if prompt.Digest == "" {
 		prompt.Digest = prompt.digest()
 	}
+	if prompt.hidden() && prompt.ID == "" && prev.N > 0 && !prev.Closed {
+		// Over the question that stands: it opens no other one, nor closes it.
+		prompt.ID = "p" + strconv.Itoa(prev.N) + "_" + prompt.Digest
+		r.Prompt = &prompt
+		return prev
+	}
 	if prev.Digest != prompt.Digest || prev.Closed || prev.N == 0 {
 		prev = Asking{Digest: prompt.Digest, N: prev.N + 1}
 	}

@@ -38,6 +38,10 @@ type Reading struct {
 	Prompt     *Prompt
 }
 
+// hidden reports whether the engine asks something that its screen does not show:
+// a half-drawn dialog, a pager over one.
+func (p *Prompt) hidden() bool { return p != nil && len(p.Options) == 0 && !p.FreeText }
+
 // digest names the question itself, for prompts whose runtime gives none. White
 // space does not count, so that a question is the same at every width.
 func (p Prompt) digest() string {

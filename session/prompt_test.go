@@ -37,6 +37,10 @@ func TestAnAskingHasOneName(t *testing.T) {
 			t.Errorf("the same asking is %s and then %s (%d)", first, got[i], i)
 		}
 	}
+	over := Reading{Status: StatusWaiting, Prompt: &Prompt{Kind: "approval", Title: "Approve?", Body: "a page of the command", Elided: true}}
+	if got := ids(t, ask("ls"), over, over, over, ask("ls")); got[4] != got[0] {
+		t.Errorf("under a pager the asking %s became %s", got[0], got[4])
+	}
 	seen := map[string]bool{first: true}
 	for _, i := range []int{7, 9, 10, 11} {
 		if seen[got[i]] {

@@ -14,6 +14,7 @@ func TestSettle(t *testing.T) {
 	}
 	const (
 		idle, done, work, ask, fail, unsure = StatusIdle, StatusCompleted, StatusProcessing, StatusWaiting, StatusError, StatusUnknown
+		hidden                              = Status("waiting, and nothing to choose")
 	)
 	tests := []struct {
 		name   string
@@ -34,6 +35,10 @@ func TestSettle(t *testing.T) {
 		{"a prompt through a half repaint stays", []frame{{0, ask, ask}, {1, unsure, ask}, {2, ask, ask}}},
 		{"a prompt is not held past its deadline", []frame{{0, ask, ask}, {1, unsure, ask}, {701, unsure, unsure}}},
 		{"an error is shown at once", []frame{{0, work, work}, {1, fail, fail}}},
+		{"a dialog before it is drawn", []frame{{0, work, work}, {50, hidden, work}, {90, ask, ask}}},
+		{"a dialog just after its answer", []frame{{0, ask, ask}, {10, hidden, ask}, {40, work, work}}},
+		{"a question that stays hidden", []frame{{0, work, work}, {50, hidden, work}, {449, hidden, work}, {450, hidden, hidden}, {460, hidden, hidden}}},
+		{"hidden from the start", []frame{{0, hidden, hidden}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -41,11 +46,22 @@ func TestSettle(t *testing.T) {
 			var hold Hold
 			for _, f := range tt.frames {
 				now := noon.Add(time.Duration(f.ms) * time.Millisecond)
-				shown, hold = Settle(shown, hold, Reading{Status: f.raw, CanType: f.raw == idle || f.raw == done}, now)
-				if shown.Status != f.shown {
-					t.Fatalf("at %d ms the screen reads %s and %s is shown, want %s", f.ms, f.raw, shown.Status, f.shown)
+				raw := Reading{Status: f.raw, CanType: f.raw == idle || f.raw == done}
+				switch f.raw {
+				case hidden:
+					raw.Status, raw.Prompt = ask, &Prompt{Title: "It asks"}
+				case ask:
+					raw.Prompt = &Prompt{Title: "Run?", Options: []Option{{Label: "Yes"}}}
 				}
-				held := shown.Status != f.raw
+				shown, hold = Settle(shown, hold, raw, now)
+				is := shown.Status
+				if shown.Prompt.hidden() {
+					is = hidden
+				}
+				if is != f.shown {
+					t.Fatalf("at %d ms the screen reads %s and %s is shown, want %s", f.ms, f.raw, is, f.shown)
+				}
+				held := is != f.raw
 				if held && (shown.CanType || !hold.Due.After(now)) {
 					t.Errorf("at %d ms a reading is held back, canType %v, due %v", f.ms, shown.CanType, hold.Due)
 				}
