@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -611,4 +612,80 @@ func TestVersionsOfTmux(t *testing.T) {
 			t.Errorf("%q: %v", v, !want)
 		}
 	}
+}
+
+func TestAControlClientThatDiesIsReplaced(t *testing.T) {
+	s := onStage(t, session.Codex).ready()
+	for i := range 3 {
+		s.tmux("run-shell", "kill -9 "+s.tmux("list-clients", "-F", "#{client_pid}"))
+		message := session.NewID("m")
+		var res session.Result
+		eventually(t, "a message that is taken", func() bool {
+			res = s.ask(session.Command{Do: session.DoTurn, Session: "s_1", Message: message, Text: "hello " + itoa(i)})
+			return res.OK || res.Code != session.CodeConflict
+		})
+		if !res.OK {
+			t.Fatalf("%+v", res)
+		}
+		if last := s.ended(i + 1); last.Verdict != session.VerdictOK {
+			t.Errorf("%+v", last)
+		}
+	}
+	if got := s.happened("paste"); len(got) != 3 {
+		t.Errorf("pasted %q", got)
+	}
+}
+
+// BenchmarkScreens measures a change in one of 20 panes until it is pushed, and
+// what 20 quiet ones cost.
+func BenchmarkScreens(b *testing.B) {
+	needTmux(b)
+	log := filepath.Join(b.TempDir(), "fake.log")
+	dir := b.TempDir()
+	os.WriteFile(filepath.Join(dir, "codex"), []byte("#!/bin/sh\nexec "+os.Args[0]+"\n"), 0o755)
+	cfg := Config{Server: "http://127.0.0.1:1", Name: "r", StateDir: filepath.Join(b.TempDir(), "state"), Log: quiet(),
+		Env: []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "AS=fake", "FAKE_AS=codex", "FAKE_LOG=" + log}}
+	r, err := newRunner(cfg)
+	if err != nil {
+		b.Fatal(err)
+	}
+	socket, _ := r.dir.socket()
+	defer exec.Command("tmux", "-S", socket, "kill-server").Run()
+	defer shutDown(r)
+	spec := session.Spec{Engine: session.Codex, Runtime: session.Tmux, Trust: session.TrustAsk, Dir: b.TempDir()}
+	for i := range 20 {
+		got := make(chan session.Result, 1)
+		r.do(b.Context(), session.Command{ID: session.NewID("c"), Do: session.DoOpen, Session: session.ID("s_" + itoa(i)), Spec: &spec}, func(r session.Result) { got <- r })
+		<-got
+	}
+	time.Sleep(3 * time.Second)
+	used := func() time.Duration {
+		var u syscall.Rusage
+		syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	}
+	before := used()
+	time.Sleep(5 * time.Second)
+	quiet := 100 * float64(used()-before) / float64(5*time.Second)
+	h, _ := r.hold("s_7")
+	seq := func() int64 { h.mu.Lock(); defer h.mu.Unlock(); return h.seq }
+	t := h.way.(*tui)
+	b.ResetTimer()
+	for range b.N {
+		b.StopTimer()
+		time.Sleep(2 * pushEvery) // what came before is pushed
+		b.StartTimer()
+		was := seq()
+		v, err := t.look()
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := t.press(v, "x"); err != nil {
+			continue
+		}
+		for seq() == was {
+			time.Sleep(100 * time.Microsecond)
+		}
+	}
+	b.ReportMetric(quiet, "quiet-%cpu")
 }
