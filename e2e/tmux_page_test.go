@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -15,6 +16,7 @@ import (
 // From the form to the first answer: the folder's question is a card, and the
 // first instruction waits for it.
 func TestTmuxStartAndTrust(t *testing.T) {
+	t.Parallel()
 	each(t, []profile{phone, noScript}, func(t *testing.T, p profile) {
 		c := start(t, withTUI(t))
 		dir, log := c.repository("app"), c.home+"/form.log"
@@ -50,6 +52,7 @@ func TestTmuxStartAndTrust(t *testing.T) {
 
 // An approval takes two taps from the list, and what it would run is readable.
 func TestTmuxApproveInTwoTaps(t *testing.T) {
+	t.Parallel()
 	c := start(t, withTUI(t))
 	st := c.stage(t, "nightly", nil).ready()
 	st.say("LONG report.txt")
@@ -80,6 +83,7 @@ func TestTmuxApproveInTwoTaps(t *testing.T) {
 }
 
 func TestTmuxDecline(t *testing.T) {
+	t.Parallel()
 	each(t, []profile{desktop, phone, noScript}, func(t *testing.T, p profile) {
 		c := start(t, withTUI(t))
 		st := c.stage(t, "app", nil).ready()
@@ -102,6 +106,7 @@ func TestTmuxDecline(t *testing.T) {
 // The same question asked again is another prompt: the first one's card, still
 // on another page, answers nothing.
 func TestTmuxTheSameQuestionTwice(t *testing.T) {
+	t.Parallel()
 	c := start(t, withTUI(t))
 	st := c.stage(t, "app", nil).ready()
 	st.say("APPROVE same,same")
@@ -132,6 +137,7 @@ func TestTmuxTheSameQuestionTwice(t *testing.T) {
 // Two browsers: one answer counts, the other's card goes by itself, and a tap that
 // was too late says so.
 func TestTmuxTwoBrowsers(t *testing.T) {
+	t.Parallel()
 	c := start(t, withTUI(t))
 	st := c.stage(t, "app", nil).ready()
 	one, other, late := st.page(phone), st.page(desktop), c.open(t, noScript)
@@ -178,6 +184,7 @@ func TestTmuxTwoBrowsers(t *testing.T) {
 
 // An option that allows more than this once is asked again.
 func TestTmuxAnOptionThatLasts(t *testing.T) {
+	t.Parallel()
 	each(t, []profile{phone, noScript}, func(t *testing.T, p profile) {
 		c := start(t, withTUI(t))
 		st := c.stage(t, "app", nil).ready()
@@ -199,6 +206,7 @@ func TestTmuxAnOptionThatLasts(t *testing.T) {
 
 // Where the engine hides a part, the owner looks before approving.
 func TestTmuxAHiddenPart(t *testing.T) {
+	t.Parallel()
 	each(t, []profile{phone, noScript}, func(t *testing.T, p profile) {
 		c := start(t, withTUI(t))
 		st := c.stage(t, "app", nil).ready()
@@ -232,6 +240,7 @@ func TestTmuxAHiddenPart(t *testing.T) {
 // The hazard table of ENGINES.md: what is sent while a question is open is neither
 // typed nor run; it goes after the answer.
 func TestTmuxNothingIsTypedIntoAQuestion(t *testing.T) {
+	t.Parallel()
 	for _, dialog := range []string{"trust", "APPROVE one", "TALL one", "LONG one"} {
 		t.Run(dialog, func(t *testing.T) {
 			c := start(t, withTUI(t))
@@ -292,6 +301,7 @@ func TestTmuxNothingIsTypedIntoAQuestion(t *testing.T) {
 
 // What is sent while the engine works waits in order, and can be changed.
 func TestTmuxTheQueue(t *testing.T) {
+	t.Parallel()
 	each(t, []profile{desktop, noScript}, func(t *testing.T, p profile) {
 		c := start(t, withTUI(t))
 		st := c.stage(t, "app", nil).ready()
@@ -321,17 +331,23 @@ func TestTmuxTheQueue(t *testing.T) {
 			t.Fatal(err)
 		}
 		st.becomes(all[1], "withdrawn")
+		pg.soon(p, "message", "data-message", all[3].ID)
+		if err := pg.hook("message", "data-message", all[3].ID).Locator("button", withButton("Send earlier")).Click(); err != nil {
+			t.Fatal(err)
+		}
+		pg.soon(p, "message", "data-state", "queued")
 		if err := os.WriteFile(st.log+".go", nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		st.becomes(all[3], "answered")
-		st.notes("sent", "SLOW one", "third, changed", "fourth")
+		st.becomes(all[2], "answered")
+		st.notes("sent", "SLOW one", "fourth", "third, changed")
 		st.api.refused("DELETE", "/api/v1/messages/"+all[3].ID, nil, http.StatusConflict, "conflict")
 	})
 }
 
 // Words that somebody left in the composer are not sent, joined or destroyed.
 func TestTmuxADraftAtTheDesk(t *testing.T) {
+	t.Parallel()
 	c := start(t, withTUI(t))
 	st := c.stage(t, "app", nil).ready()
 	st.tmux("", "send-keys", "-t", st.s.ID, "-l", "do not ")
@@ -355,6 +371,7 @@ func TestTmuxADraftAtTheDesk(t *testing.T) {
 
 // How the engine ends is told as of any other.
 func TestTmuxTheEngineEnds(t *testing.T) {
+	t.Parallel()
 	c := start(t, withTUI(t))
 	tests := []struct {
 		text, code, heading, line string
@@ -402,6 +419,7 @@ func TestTmuxTheEngineEnds(t *testing.T) {
 // The small keyboard: with a question open, a key is an answer, and only to the
 // question that the page shows.
 func TestTmuxKeys(t *testing.T) {
+	t.Parallel()
 	each(t, []profile{phone, noScript}, func(t *testing.T, p profile) {
 		c := start(t, withTUI(t))
 		st := c.stage(t, "app", nil).ready()
@@ -440,6 +458,7 @@ func TestTmuxKeys(t *testing.T) {
 // A runner, or a console, that starts again finds its engines, and says nothing
 // meanwhile that is not so.
 func TestTmuxStartingAgain(t *testing.T) {
+	t.Parallel()
 	c := start(t, withTUI(t), withFlags("--no-runner"))
 	r := c.startRunner("laptop")
 	c.connected("laptop")
@@ -506,8 +525,45 @@ func TestTmuxStartingAgain(t *testing.T) {
 	}
 }
 
+// From the page, the engine's screen is fitted to a phone, and given back.
+func TestTmuxFit(t *testing.T) {
+	t.Parallel()
+	each(t, []profile{phone, noScript}, func(t *testing.T, p profile) {
+		c := start(t, withTUI(t))
+		st := c.stage(t, "app", nil).ready()
+		pg := st.page(p)
+		cols := func() string { return st.tmux("", "display-message", "-p", "-t", st.s.ID, "#{pane_width}") }
+		before := cols()
+		press := func(id string) {
+			t.Helper()
+			if pg.value(`() => document.querySelector('[data-testid=keys]').open`) != true {
+				if err := pg.hook("keys").Locator("summary").Click(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			pg.click(id)
+		}
+		press("fit")
+		until(t, "a narrow screen", func() bool { n, _ := strconv.Atoi(cols()); return n >= 20 && n <= 60 })
+		st.say("LONG one")
+		pr := st.prompt("")
+		pg.soon(p, "prompt-card", "data-prompt-id", pr.ID)
+		pg.fits()
+		if pg.value(`() => { const p = document.querySelector('[data-testid=pane]'); return p.scrollWidth <= p.clientWidth + 1 }`) != true {
+			t.Error("the fitted pane scrolls sideways")
+		}
+		pg.tap(p, "Yes, proceed")
+		st.notes("ran", "one")
+		st.ready()
+		pg.visit("/sessions/" + st.s.ID)
+		press("unfit")
+		until(t, "the desk's size", func() bool { return cols() == before })
+	})
+}
+
 // A size for a phone reflows the screen; 0 gives it back.
 func TestTmuxResize(t *testing.T) {
+	t.Parallel()
 	c := start(t, withTUI(t))
 	st := c.stage(t, "app", nil).ready()
 	pg := st.page(phone)
