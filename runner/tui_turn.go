@@ -296,6 +296,17 @@ func (t *tui) follow(r session.Reading, now time.Time) *session.LastTurn {
 		t.over = time.Time{}
 		t.began()
 		return nil
+	case r.Failure != "" && run.Words != "" && strings.HasPrefix(run.Words, squash(r.Failure)):
+		// The message itself, read as an error while it is drawn; unless it stays.
+		if t.over.IsZero() {
+			t.over = now
+		}
+		if at := t.over.Add(t.pace().idle); now.Before(at) {
+			t.dueAt(at)
+			return nil
+		}
+		last.Verdict, last.Detail = session.VerdictFailed, session.CleanDetail(r.Failure)
+		return t.file(last)
 	case r.Failure != "" && (run.Began || r.Failure != t.before):
 		last.Verdict, last.Detail = session.VerdictFailed, session.CleanDetail(r.Failure)
 		return t.file(last)
