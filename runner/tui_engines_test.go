@@ -36,6 +36,7 @@ func onReal(t *testing.T, e session.Engine, trust session.Trust) (*stage, *model
 		if t.Failed() {
 			t.Logf("the screen at the end:\n%s", plain(g.now().Pane))
 		}
+		shutDown(g.runner) // or it would start the server again
 		exec.Command("tmux", "-S", socket, "kill-server").Run()
 	})
 	s := &stage{rig: g}

@@ -38,8 +38,12 @@ func onStage(t *testing.T, as session.Engine, vars ...string) *stage {
 	env = append(env, vars...)
 	g := newRig(t, session.Spec{Engine: as, Runtime: session.Tmux, Trust: session.TrustAsk}, func(c *Config) { c.Env = env })
 	socket, _ := g.dir.socket()
-	t.Cleanup(func() { exec.Command("tmux", "-S", socket, "kill-server").Run() })
-	return &stage{rig: g, log: log, env: env}
+	s := &stage{rig: g, log: log, env: env}
+	t.Cleanup(func() {
+		shutDown(s.runner) // or it would start the server again
+		exec.Command("tmux", "-S", socket, "kill-server").Run()
+	})
+	return s
 }
 
 // happened returns what the engine noted of one kind.
