@@ -189,14 +189,15 @@ func (d *Desk) place(ctx context.Context, s *session.Session) error {
 	if !slices.Contains(found.Runtimes, s.Runtime) {
 		return session.Problemf(session.ErrInvalid, "Runner %q cannot hold %s by %s. It offers: %s.", runner.Name, s.Engine, s.Runtime, join(found.Runtimes))
 	}
-	if s.Trust == "" && len(found.Trusts) > 0 {
-		s.Trust = found.Trusts[0]
-		if slices.Contains(found.Trusts, session.TrustEdit) {
+	trusts := found.TrustsOf(s.Runtime)
+	if s.Trust == "" && len(trusts) > 0 {
+		s.Trust = trusts[0]
+		if slices.Contains(trusts, session.TrustEdit) {
 			s.Trust = session.TrustEdit
 		}
 	}
-	if len(found.Trusts) > 0 && !slices.Contains(found.Trusts, s.Trust) {
-		return session.Problemf(session.ErrInvalid, "%s cannot honour the trust level %q here. It offers: %s.", s.Engine, s.Trust, join(found.Trusts))
+	if len(trusts) > 0 && !slices.Contains(trusts, s.Trust) {
+		return session.Problemf(session.ErrInvalid, "%s by %s cannot honour the trust level %q. It offers: %s.", s.Engine, s.Runtime, s.Trust, join(trusts))
 	}
 	return nil
 }

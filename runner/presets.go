@@ -219,12 +219,16 @@ func (p Preset) found(path, version string) session.EngineFound {
 		Engine: p.Engine, Version: version, Found: path != "",
 		Runtimes: []session.Runtime{session.ChildProcess}, Trusts: []session.Trust{}, Resumes: p.Again != "",
 	}
+	offers := map[session.Runtime][]session.Trust{}
 	for _, t := range p.Trusts {
 		f.Trusts = append(f.Trusts, t.Trust)
+		offers[session.ChildProcess] = append(offers[session.ChildProcess], t.Trust)
 	}
 	if screen, ok := screenPreset(p.Engine); ok && tmuxFit() == nil {
 		f.Runtimes = append(f.Runtimes, session.Tmux)
+		f.Offers = offers
 		for _, t := range screen.Trusts {
+			offers[session.Tmux] = append(offers[session.Tmux], t.Trust)
 			if !slices.Contains(f.Trusts, t.Trust) { // one that only tmux can honour; the other refuses it
 				f.Trusts = append(f.Trusts, t.Trust)
 			}

@@ -62,6 +62,18 @@ type EngineFound struct {
 	Runtimes []Runtime `json:"runtimes"`
 	Trusts   []Trust   `json:"trusts"`  // the levels that this engine can honour
 	Resumes  bool      `json:"resumes"` // turns remember their predecessor
+
+	// Offers are the levels by runtime, where they differ; a runtime that is not
+	// named here honours all of Trusts.
+	Offers map[Runtime][]Trust `json:"offers,omitempty"`
+}
+
+// TrustsOf are the levels that the engine can honour by this runtime.
+func (e EngineFound) TrustsOf(r Runtime) []Trust {
+	if offers, ok := e.Offers[r]; ok {
+		return offers
+	}
+	return e.Trusts
 }
 
 // Welcome accepts a runner.

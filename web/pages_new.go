@@ -106,17 +106,29 @@ func (s *Server) newView(c echo.Context, form newForm) (views.NewSession, error)
 		}
 		v.TrustNote = "The console adds no flag to your own command: what it may do is what it does."
 	}
-	trust := form.trust
-	if !slices.Contains(found.Trusts, trust) {
+	runtime := form.runtime
+	if !slices.Contains(found.Runtimes, runtime) && len(found.Runtimes) > 0 {
+		runtime = found.Runtimes[0]
+	}
+	for _, r := range found.Runtimes {
+		v.Runtimes = append(v.Runtimes, views.Choice{Value: string(r), Words: runtimes[r], Selected: r == runtime})
+	}
+	offered, trust := found.TrustsOf(runtime), form.trust
+	if !slices.Contains(offered, trust) {
 		trust = session.TrustEdit
 	}
-	for _, t := range found.Trusts {
+	for _, t := range offered {
 		v.Trusts = append(v.Trusts, views.Choice{Value: string(t), Words: trusts[t], Selected: t == trust})
 	}
-	for i, r := range found.Runtimes {
-		v.Runtimes = append(v.Runtimes, views.Choice{Value: string(r), Words: string(r), Selected: r == form.runtime || form.runtime == "" && i == 0})
-	}
 	return v, nil
+}
+
+// runtimes says how an engine may be held.
+var runtimes = map[session.Runtime]string{
+	session.ChildProcess: "One process a turn",
+	session.Tmux:         "A terminal in tmux: it may ask, and you can join it at the desk",
+	session.StreamJSON:   "A JSON stream",
+	session.AppServer:    "Its app server",
 }
 
 func engineChoice(e session.EngineFound, chosen session.Engine) views.Choice {
