@@ -288,13 +288,14 @@ func TestCreateChooses(t *testing.T) {
 		// Levels may differ by runtime: one process a turn has nobody to ask.
 		asks := found(session.Claude, session.TrustEdit, session.TrustAsk)
 		asks.Offers = map[session.Runtime][]session.Trust{session.ChildProcess: {session.TrustEdit}, session.Tmux: {session.TrustAsk}}
-		o.connect("c", obliging, asks)
+		c := o.connect("c", obliging, asks)
 		if _, err := create(NewSession{Engine: session.Claude, Runner: "c", Trust: session.TrustAsk}); !errors.Is(err, session.ErrInvalid) {
 			t.Errorf("asking by a runtime that cannot: %v", err)
 		}
 		if s, err := create(NewSession{Engine: session.Claude, Runner: "c", Runtime: session.Tmux}); err != nil || s.Trust != session.TrustAsk {
 			t.Errorf("the levels of the runtime: %+v %v", s, err)
 		}
+		c.leave()
 		if s, err := create(NewSession{Engine: session.Custom, Runner: "b", Command: []string{"x"}}); err != nil || s.Trust != "" {
 			t.Errorf("custom without levels: %+v %v", s, err)
 		}
