@@ -35,7 +35,7 @@ type Saved struct {
 	Applied  bool          // false for a repeat, which changes nothing
 	Seq      int64         // the snapshot's, numbered here if it came without
 	State    session.State // the session's, afterwards
-	Messages int           // messages whose state changed
+	Messages int           // messages that changed
 }
 
 // SaveSnapshot takes in's snapshot as the session's latest by session.Next, steps

@@ -19,7 +19,7 @@ func (s *Store) StepMessage(ctx context.Context, mid string, e session.Event) (m
 		if m, err = b.message(mid); err != nil {
 			return err
 		}
-		m, _, err = b.step(m, e)
+		m, err = b.step(m, e)
 		return err
 	})
 	if err != nil {
@@ -36,15 +36,15 @@ func (b *batch) message(mid string) (session.Message, error) {
 	return m, nil
 }
 
-// step steps m and writes it; changed says that its state is another.
-func (b *batch) step(m session.Message, e session.Event) (next session.Message, changed bool, err error) {
+// step steps m and writes it.
+func (b *batch) step(m session.Message, e session.Event) (next session.Message, err error) {
 	next, err = session.Step(m, e)
 	if err != nil || next == m {
-		return next, false, err
+		return next, err
 	}
 	h, err := b.session(m.Session)
 	if err != nil {
-		return m, false, err
+		return m, err
 	}
 	_, err = b.exec(`UPDATE messages SET state = ?, open = ?, reason = ?, turn = ?, outcome = ?, journal = ?, settled = ? WHERE number = ?`,
 		string(next.State), !next.Settled(), next.Reason, next.Turn, string(next.Outcome), next.Journal, nano(next.SettledAt), next.Order)
@@ -52,14 +52,14 @@ func (b *batch) step(m session.Message, e session.Event) (next session.Message, 
 		_, err = b.exec(`UPDATE messages SET text = ? WHERE number = ?`, next.Text, next.Order)
 	}
 	if err != nil {
-		return m, false, err
+		return m, err
 	}
 	h.touch(e.At)
-	return next, next.State != m.State, nil
+	return next, nil
 }
 
 // report steps the messages that a turn's report speaks of: the one that it began
-// with, and those that joined it. It returns how many changed their state. A
+// with, and those that joined it. It returns how many changed. A
 // message of another session is left alone, whatever the runner says.
 func (b *batch) report(h *held, turn session.TurnReport, now time.Time) (changed int, err error) {
 	var events []session.Event
@@ -88,16 +88,16 @@ func (b *batch) report(h *held, turn session.TurnReport, now time.Time) (changed
 		return 0, err
 	}
 	for _, m := range of {
-		before := m.State
+		before := m
 		for _, e := range events {
 			if e.Kind == session.Started && m.ID != turn.Message {
 				continue
 			}
-			if m, _, err = b.step(m, e); err != nil {
+			if m, err = b.step(m, e); err != nil {
 				return changed, err
 			}
 		}
-		if m.State != before {
+		if m != before { // also where only its outcome is another
 			changed++
 		}
 	}
@@ -122,7 +122,7 @@ func (s *Store) LoseAll(ctx context.Context, runner, reason string, at time.Time
 			return err
 		}
 		for _, m := range lost {
-			if _, _, err := b.step(m, e); err != nil {
+			if _, err := b.step(m, e); err != nil {
 				return err
 			}
 			ids = append(ids, m.Session)
