@@ -223,6 +223,9 @@ func (r *real) decline() {
 	if r.ran("declined") {
 		r.t.Error("it ran")
 	}
+	if got := r.api.session(r.s.ID); got.Headline != "ready" && got.Headline != "done" {
+		r.t.Errorf("after the owner's no the session reads %s", got.Headline)
+	}
 	r.pg.lacks("turn-banner")
 }
 

@@ -94,6 +94,9 @@ func TestTmuxDecline(t *testing.T) {
 		pg.tap(p, "No, and tell Codex")
 		st.notes("declined", "one")
 		pg.soon(p, "session-header", "data-status", "completed")
+		pg.soon(p, "session-header", "data-headline", "ready")
+		pg.reads("session-header", "last turn was stopped")
+		pg.sees("message", "data-state", "delivered") // it arrived, and the owner ended its turn
 		pg.lacks("prompt-card")
 		if ran := st.noted("ran"); len(ran) != 0 {
 			t.Errorf("ran %q", ran)

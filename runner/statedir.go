@@ -88,6 +88,7 @@ type ran struct {
 	Typing bool   `json:"typing,omitempty"` // its words are being typed: whether they arrive is not known yet
 	Began  bool   `json:"began,omitempty"`  // the screen has shown work
 	Asked  string `json:"asked,omitempty"`  // who asked for its end
+	No     bool   `json:"no,omitempty"`     // its last question was declined from here, which ends it in some engines
 }
 
 func (d *stateDir) recordFile(id session.ID) string {

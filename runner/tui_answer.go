@@ -101,6 +101,7 @@ func (t *tui) answer(a *session.Answer) session.Result {
 		if sc.InMode {
 			return session.Result{Code: session.CodeConflict, Message: "The pane is in tmux's copy mode on that machine, where keys do not reach the engine. Leave it there (q)."}
 		}
+		t.saysNo(o.Declines())
 		pressed := false
 		if o.Key != "" {
 			pressed, err = t.choose(sc, o, *a)
@@ -136,6 +137,19 @@ func (t *tui) awake(digest string) {
 		stood := time.Since(t.asked)
 		return t.asks != digest || stood >= t.pace().first || t.steady && stood >= t.pace().stand
 	})
+}
+
+// saysNo notes whether the running turn's question is being declined.
+func (t *tui) saysNo(no bool) {
+	t.h.mu.Lock()
+	changed := t.h.rec.Runs != nil && t.h.rec.Runs.No != no
+	if changed {
+		t.h.rec.Runs.No = no
+	}
+	t.h.mu.Unlock()
+	if changed {
+		t.h.save(true)
+	}
 }
 
 // errMoved is a prompt that changed under the arrows.

@@ -330,6 +330,9 @@ func (t *tui) follow(r session.Reading, now time.Time) *session.LastTurn {
 		last.Verdict, last.RequestedBy = session.VerdictKilled, &run.Asked
 	case r.Failure != "":
 		last.Verdict, last.Detail = session.VerdictFailed, session.CleanDetail(r.Failure)
+	case t.wasCut() && run.No:
+		by := session.ByInterrupt
+		last.Verdict, last.RequestedBy = session.VerdictKilled, &by
 	case t.wasCut():
 		last.Verdict, last.Detail = session.VerdictUnknown, "This turn was interrupted on that machine."
 	case !run.Began && r.Status != session.StatusCompleted && !strings.HasPrefix(run.Words, "/"): // a command may do its work at once

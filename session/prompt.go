@@ -27,6 +27,17 @@ type Option struct {
 	Selected bool   `json:"selected,omitempty"` // Enter would take it now
 }
 
+// Declines reports whether an option's label says no. What it cannot tell counts
+// as an approval, which is held back and asked again more often.
+func (o Option) Declines() bool {
+	first, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(o.Label)), " ")
+	switch strings.Trim(first, ",.:;") {
+	case "no", "reject", "deny", "decline", "cancel", "esc", "exit", "quit", "skip", "back":
+		return true
+	}
+	return false
+}
+
 // Reading is what detection, or a structured runtime, says of one snapshot.
 type Reading struct {
 	Status     Status

@@ -48,7 +48,7 @@ func (s *Server) answer(c echo.Context) error {
 func isLasting(p session.Prompt, option string) bool {
 	for _, o := range p.Options {
 		if o.Option == option {
-			return !declines(o.Label) && lasting(o.Label) != ""
+			return !o.Declines() && lasting(o.Label) != ""
 		}
 	}
 	return false
@@ -70,7 +70,7 @@ func promptView(id session.ID, p session.Prompt, a asked) *views.Prompt {
 		}
 	}
 	for _, o := range p.Options {
-		declines := declines(o.Label)
+		declines := o.Declines()
 		option := views.Option{Name: o.Option, Label: session.Line(pane.Text(o.Label, false), 300), Held: held && !declines}
 		if !declines {
 			option.Lasting = lasting(o.Label)
@@ -87,17 +87,6 @@ func watchOnly(v *views.Prompt) {
 	for i := range v.Options {
 		v.Options[i].Held, v.Options[i].Lasting, v.Options[i].Asked = true, "", false
 	}
-}
-
-// declines reports whether an option's label says no. What it cannot tell counts
-// as an approval, which is held back and asked again more often.
-func declines(label string) bool {
-	first, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(label)), " ")
-	switch strings.Trim(first, ",.:;") {
-	case "no", "reject", "deny", "decline", "cancel", "esc", "exit", "quit", "skip", "back":
-		return true
-	}
-	return false
 }
 
 // lastingWords mark an option that grants more than this once, in the words of the

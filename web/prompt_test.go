@@ -26,10 +26,10 @@ func TestOptionsThatGrantMore(t *testing.T) {
 		{"No, and never remember this", true, false},
 	}
 	for _, tt := range tests {
-		if got := declines(tt.label); got != tt.declines {
+		if got := (session.Option{Label: tt.label}).Declines(); got != tt.declines {
 			t.Errorf("%q declines = %v, want %v", tt.label, got, tt.declines)
 		}
-		if got := !declines(tt.label) && lasting(tt.label) != ""; got != tt.lasting {
+		if got := !(session.Option{Label: tt.label}).Declines() && lasting(tt.label) != ""; got != tt.lasting {
 			t.Errorf("%q lasting = %v, want %v", tt.label, got, tt.lasting)
 		}
 	}
