@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -197,6 +196,3 @@ func screenEnv(extra []string) (env []string) {
 	}
 	return append(env, "COLORTERM=truecolor")
 }
-
-// shown is the name of a program in a sentence.
-func shown(program string) string { return session.Line(filepath.Base(program), 40) }

@@ -1,13 +1,11 @@
 package runner
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
-	"os/exec"
 	signal2 "os/signal"
 	"path/filepath"
 	"strings"
@@ -84,9 +82,8 @@ func sh(body string) []string { return []string{"/bin/sh", "-c", body} }
 // rig is a runner without a connection, and what it would push.
 type rig struct {
 	*runner
-	t    *testing.T
-	h    *held
-	read int64
+	t *testing.T
+	h *held
 }
 
 func newRig(t *testing.T, spec session.Spec, change ...func(*Config)) *rig {
@@ -251,18 +248,4 @@ func ignore(sigs ...os.Signal) {
 		for range ch {
 		}
 	}()
-}
-
-// firstLine reads the first line that a command prints.
-func firstLine(t *testing.T, cmd *exec.Cmd) string {
-	t.Helper()
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	line, _ := bufio.NewReader(out).ReadString('\n')
-	return strings.TrimSpace(line)
 }

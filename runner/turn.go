@@ -2,14 +2,7 @@ package runner
 
 import "signalbox/session"
 
-// An adapter holds engines by one runtime.
-type adapter interface {
-	// begin starts one turn. What the engine shows goes to t.screen while it
-	// runs. It returns a Problem if the turn cannot begin; then nothing runs.
-	begin(t turn) (running, error)
-}
-
-// turn is what an adapter needs to run one instruction.
+// turn is what a one-shot runtime needs to run one instruction.
 type turn struct {
 	id      string
 	spec    session.Spec // with the folder as it was resolved
