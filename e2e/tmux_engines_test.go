@@ -223,9 +223,10 @@ func (r *real) decline() {
 	if r.ran("declined") {
 		r.t.Error("it ran")
 	}
-	if got := r.api.session(r.s.ID); got.Headline != "ready" && got.Headline != "done" {
-		r.t.Errorf("after the owner's no the session reads %s", got.Headline)
-	}
+	until(r.t, "the session to be free after the owner's no", func() bool {
+		got := r.api.session(r.s.ID)
+		return got.Headline == "ready" || got.Headline == "done"
+	})
 	r.pg.lacks("turn-banner")
 }
 
