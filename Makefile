@@ -45,7 +45,7 @@ test-unit: ## the tests without a browser
 	go test -p 2 $(PACKAGES)
 
 test-pages: build browser ## the pages in Chromium; RUN=TestBanner picks some
-	CONSOLE_BIN=$(CURDIR)/$(BIN) E2E_REQUIRED=1 go test -timeout 12m $(if $(RUN),-run '$(RUN)' -count=1 -v) ./e2e
+	CONSOLE_BIN=$(CURDIR)/$(BIN) E2E_REQUIRED=1 go test -timeout 25m $(if $(RUN),-run '$(RUN)' -count=1 -v) ./e2e
 
 e2e: test-pages ## the same as test-pages
 

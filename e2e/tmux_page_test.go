@@ -16,7 +16,6 @@ import (
 // From the form to the first answer: the folder's question is a card, and the
 // first instruction waits for it.
 func TestTmuxStartAndTrust(t *testing.T) {
-	t.Parallel()
 	each(t, []profile{phone, noScript}, func(t *testing.T, p profile) {
 		c := start(t, withTUI(t))
 		dir, log := c.repository("app"), c.home+"/form.log"
@@ -52,7 +51,6 @@ func TestTmuxStartAndTrust(t *testing.T) {
 
 // An approval takes two taps from the list, and what it would run is readable.
 func TestTmuxApproveInTwoTaps(t *testing.T) {
-	t.Parallel()
 	c := start(t, withTUI(t))
 	st := c.stage(t, "nightly", nil).ready()
 	st.say("LONG report.txt")
@@ -83,7 +81,6 @@ func TestTmuxApproveInTwoTaps(t *testing.T) {
 }
 
 func TestTmuxDecline(t *testing.T) {
-	t.Parallel()
 	each(t, []profile{desktop, phone, noScript}, func(t *testing.T, p profile) {
 		c := start(t, withTUI(t))
 		st := c.stage(t, "app", nil).ready()
@@ -109,7 +106,6 @@ func TestTmuxDecline(t *testing.T) {
 // The same question asked again is another prompt: the first one's card, still
 // on another page, answers nothing.
 func TestTmuxTheSameQuestionTwice(t *testing.T) {
-	t.Parallel()
 	c := start(t, withTUI(t))
 	st := c.stage(t, "app", nil).ready()
 	st.say("APPROVE same,same")
@@ -140,7 +136,6 @@ func TestTmuxTheSameQuestionTwice(t *testing.T) {
 // Two browsers: one answer counts, the other's card goes by itself, and a tap that
 // was too late says so.
 func TestTmuxTwoBrowsers(t *testing.T) {
-	t.Parallel()
 	c := start(t, withTUI(t))
 	st := c.stage(t, "app", nil).ready()
 	one, other, late := st.page(phone), st.page(desktop), c.open(t, noScript)
@@ -187,7 +182,6 @@ func TestTmuxTwoBrowsers(t *testing.T) {
 
 // An option that allows more than this once is asked again.
 func TestTmuxAnOptionThatLasts(t *testing.T) {
-	t.Parallel()
 	each(t, []profile{phone, noScript}, func(t *testing.T, p profile) {
 		c := start(t, withTUI(t))
 		st := c.stage(t, "app", nil).ready()
@@ -209,7 +203,6 @@ func TestTmuxAnOptionThatLasts(t *testing.T) {
 
 // Where the engine hides a part, the owner looks before approving.
 func TestTmuxAHiddenPart(t *testing.T) {
-	t.Parallel()
 	each(t, []profile{phone, noScript}, func(t *testing.T, p profile) {
 		c := start(t, withTUI(t))
 		st := c.stage(t, "app", nil).ready()
@@ -243,7 +236,6 @@ func TestTmuxAHiddenPart(t *testing.T) {
 // The hazard table of ENGINES.md: what is sent while a question is open is neither
 // typed nor run; it goes after the answer.
 func TestTmuxNothingIsTypedIntoAQuestion(t *testing.T) {
-	t.Parallel()
 	for _, dialog := range []string{"trust", "APPROVE one", "TALL one", "LONG one"} {
 		t.Run(dialog, func(t *testing.T) {
 			c := start(t, withTUI(t))
@@ -304,7 +296,6 @@ func TestTmuxNothingIsTypedIntoAQuestion(t *testing.T) {
 
 // What is sent while the engine works waits in order, and can be changed.
 func TestTmuxTheQueue(t *testing.T) {
-	t.Parallel()
 	each(t, []profile{desktop, noScript}, func(t *testing.T, p profile) {
 		c := start(t, withTUI(t))
 		st := c.stage(t, "app", nil).ready()
@@ -350,7 +341,6 @@ func TestTmuxTheQueue(t *testing.T) {
 
 // Words that somebody left in the composer are not sent, joined or destroyed.
 func TestTmuxADraftAtTheDesk(t *testing.T) {
-	t.Parallel()
 	c := start(t, withTUI(t))
 	st := c.stage(t, "app", nil).ready()
 	st.tmux("", "send-keys", "-t", st.s.ID, "-l", "do not ")
@@ -374,7 +364,6 @@ func TestTmuxADraftAtTheDesk(t *testing.T) {
 
 // How the engine ends is told as of any other.
 func TestTmuxTheEngineEnds(t *testing.T) {
-	t.Parallel()
 	c := start(t, withTUI(t))
 	tests := []struct {
 		text, code, heading, line string
@@ -422,7 +411,6 @@ func TestTmuxTheEngineEnds(t *testing.T) {
 // The small keyboard: with a question open, a key is an answer, and only to the
 // question that the page shows.
 func TestTmuxKeys(t *testing.T) {
-	t.Parallel()
 	each(t, []profile{phone, noScript}, func(t *testing.T, p profile) {
 		c := start(t, withTUI(t))
 		st := c.stage(t, "app", nil).ready()
@@ -461,7 +449,6 @@ func TestTmuxKeys(t *testing.T) {
 // A runner, or a console, that starts again finds its engines, and says nothing
 // meanwhile that is not so.
 func TestTmuxStartingAgain(t *testing.T) {
-	t.Parallel()
 	c := start(t, withTUI(t), withFlags("--no-runner"))
 	r := c.startRunner("laptop")
 	c.connected("laptop")
@@ -530,7 +517,6 @@ func TestTmuxStartingAgain(t *testing.T) {
 
 // From the page, the engine's screen is fitted to a phone, and given back.
 func TestTmuxFit(t *testing.T) {
-	t.Parallel()
 	each(t, []profile{phone, noScript}, func(t *testing.T, p profile) {
 		c := start(t, withTUI(t))
 		st := c.stage(t, "app", nil).ready()
@@ -566,7 +552,6 @@ func TestTmuxFit(t *testing.T) {
 
 // A size for a phone reflows the screen; 0 gives it back.
 func TestTmuxResize(t *testing.T) {
-	t.Parallel()
 	c := start(t, withTUI(t))
 	st := c.stage(t, "app", nil).ready()
 	pg := st.page(phone)
