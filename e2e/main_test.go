@@ -122,7 +122,12 @@ func findChromium(cache string) string {
 
 func closeBrowser() {
 	if chromium.browser != nil {
-		chromium.browser.Close()
+		closed := make(chan struct{})
+		go func() { chromium.browser.Close(); close(closed) }()
+		select {
+		case <-closed:
+		case <-time.After(closeWait):
+		}
 		chromium.pw.Stop()
 	}
 }

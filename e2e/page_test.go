@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/playwright-community/playwright-go"
 )
@@ -88,7 +89,15 @@ func (c *console) open(t testing.TB, p profile) *page {
 		if t.Failed() {
 			pg.screenshot()
 		}
-		ctx.Close()
+		// The driver can wait for ever for a context whose page is just going
+		// elsewhere; the browser ends it with itself.
+		closed := make(chan struct{})
+		go func() { ctx.Close(); close(closed) }()
+		select {
+		case <-closed:
+		case <-time.After(closeWait):
+			t.Log("the browser's driver did not close the context")
+		}
 		pg.mu.Lock()
 		defer pg.mu.Unlock()
 		if len(pg.dialogs) > 0 {
@@ -279,3 +288,6 @@ func (p *page) number() int {
 	pages.n++
 	return pages.n
 }
+
+// closeWait bounds how long a test waits for the driver to close its context.
+const closeWait = 5 * time.Second
