@@ -24,7 +24,7 @@ build: ## build bin/console
 generate: ## write the *_templ.go files
 	go tool templ generate -log-level warn
 
-test: check test-unit test-pages ## everything a change must pass
+test: browser check test-unit test-pages ## everything a change must pass
 
 # The committed *_templ.go must be what templ makes of the .templ files.
 check: lint
