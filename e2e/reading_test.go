@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/playwright-community/playwright-go"
 )
 
 // tabTo presses Tab until the element that selector names is in focus.
@@ -94,6 +96,42 @@ func TestThePaneFollowsItsEnd(t *testing.T) {
 		pg.reads("pane", "row 600")
 		pg.when(atEnd)
 	})
+}
+
+// A patch that comes before the browser has told of the reader's scrolling finds
+// the reader where they are: at the end, or above it.
+func TestAPatchInTheFrameOfAScroll(t *testing.T) {
+	c := start(t, withFlags("--no-runner"))
+	api := c.api()
+	s := api.external("Long")
+	api.push(s.ID, oneShot(lines(300), nil))
+	pg := c.open(t, phone)
+	capture := `window.sockets = []; window.WebSocket = class extends WebSocket { constructor(...a) { super(...a); sockets.push(this) } }`
+	if err := pg.AddInitScript(playwright.Script{Content: &capture}); err != nil {
+		t.Fatal(err)
+	}
+	pg.visit(c.loginLink())
+	pg.visit("/sessions/" + s.ID)
+	pg.live()
+	pg.when(`() => { const e = ` + scroller + `; return e.scrollHeight - e.clientHeight - e.scrollTop < 4 }`)
+
+	// with has the next patch come in the very task in which the reader scrolls.
+	with := func(scroll string, rows int) {
+		t.Helper()
+		pg.value(`() => { const s = sockets.at(-1), deliver = s.onmessage;
+			s.onmessage = (m) => { if (!m.data) return deliver(m);
+				s.onmessage = deliver; const e = ` + scroller + `; ` + scroll + `; deliver(m) } }`)
+		api.push(s.ID, oneShot(lines(rows), nil))
+		pg.reads("pane", fmt.Sprintf("row %d", rows))
+	}
+	with(`e.scrollTop = 300`, 400)
+	if top := pg.value(`() => ` + scroller + `.scrollTop`); fmt.Sprint(top) != "300" {
+		t.Errorf("a reader who had just gone up to 300 was moved to %v", top)
+	}
+	pg.when(`() => !document.querySelector('[data-follow]').hidden`)
+	with(`e.scrollTop = e.scrollHeight`, 500)
+	pg.when(`() => { const e = ` + scroller + `; return e.scrollHeight - e.clientHeight - e.scrollTop < 4 }`)
+	pg.when(`() => document.querySelector('[data-follow]').hidden`)
 }
 
 // Text that the reader has selected stays as it is until it is let go.

@@ -68,6 +68,7 @@
       return;
     }
     held = '';
+    look();
     const body = html.slice(start);
     const next = body ? body.slice(17, -7).split(BETWEEN) : [];
     if (shown) patchLines(pane, next);
@@ -102,16 +103,26 @@
     const s = getSelection();
     return !s.isCollapsed && s.rangeCount > 0 && s.getRangeAt(0).intersectsNode(pane);
   }
-  const toEnd = () => { scroller && (scroller.scrollTop = scroller.scrollHeight); };
+  // A browser tells of scrolling a frame later, and a patch may come before that.
+  // A place nobody moved keeps what was known of it: the pane may have changed size.
+  let place = -1; // the scroll offset that following speaks of, px
+  function look() {
+    if (!scroller || scroller.scrollTop === place) return;
+    place = scroller.scrollTop;
+    following = scroller.scrollHeight - place - scroller.clientHeight < 24;
+    latest.hidden = following;
+  }
+  function toEnd() {
+    if (!scroller) return;
+    scroller.scrollTop = scroller.scrollHeight;
+    place = scroller.scrollTop;
+  }
   on(document, 'selectionchange', () => held && patchPane(held));
   if (scroller) {
     toEnd();
-    on(scroller, 'scroll', () => {
-      following = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 24;
-      latest.hidden = following;
-    }, { passive: true });
-    new ResizeObserver(() => following && toEnd()).observe(scroller);
-    on(latest, 'click', toEnd);
+    on(scroller, 'scroll', look, { passive: true });
+    new ResizeObserver(() => { look(); if (following) toEnd(); }).observe(scroller);
+    on(latest, 'click', () => { toEnd(); following = latest.hidden = true; });
   }
 
   // The socket ---------------------------------------------------------------
