@@ -42,11 +42,13 @@ type Message struct {
 	Text      string
 	Author    Author
 	State     MessageState
-	Reason    string  // why it is failed, returned or in doubt; plain text
+	Reason    string  // why it is failed, returned, blocked or in doubt; plain text. Of a block it is a diagnostic, which no page shows
 	Turn      string  // the turn that it began or joined
 	Outcome   Verdict // how that turn ended; empty while it has not
 	Key       string  // the sender's own key: the same key twice is one message
 	Preempt   bool    // ends the running turn first
+	Steer     bool    // joins the running turn, where the engine can
+	Waited    bool    // it had to wait in the queue, so that a block gives it back for editing
 	Journal   string  // the runner journal that it was sent to, see Command
 	CreatedAt time.Time
 	SettledAt time.Time // zero until nothing more can happen to it
@@ -86,10 +88,11 @@ func (m Message) Skipped() bool {
 // Event is something that happens to a message.
 type Event struct {
 	Kind    EventKind
-	Turn    string    // Started, TurnEnded
+	Turn    string    // Accept (may be empty), Started, TurnEnded
 	Verdict Verdict   // TurnEnded
 	Answer  bool      // TurnEnded: the turn produced an answer
-	Reason  string    // Refused, Lost
+	Blocked bool      // TurnEnded: the engine reported that a hook refused a prompt in this turn
+	Reason  string    // Refused, Lost; TurnEnded: the engine's words about the failure or the block
 	Journal string    // Send
 	Text    string    // Edited
 	At      time.Time // by the console's clock
@@ -101,8 +104,8 @@ type EventKind string
 // The events of a message's life.
 const (
 	Send         EventKind = "send"          // the console begins to hand it over
-	Accept       EventKind = "accept"        // the runner handed it to the engine
-	Started      EventKind = "started"       // a turn began with it
+	Accept       EventKind = "accept"        // the engine took it; in which turn, where it says so
+	Started      EventKind = "started"       // the engine echoed it, or a turn began with it
 	TurnEnded    EventKind = "turn-ended"    // that turn ended
 	Refused      EventKind = "refused"       // it could not be handed over
 	Lost         EventKind = "lost"          // contact was lost while it was under way
@@ -122,31 +125,34 @@ func Step(m Message, e Event) (Message, error) {
 		}
 		m.State, m.Journal, m.Reason = Sending, e.Journal, ""
 	case Accept:
-		if m.State == Sending || m.State == InDoubt && m.Outcome == "" {
-			m.State, m.Reason = Pending, ""
+		switch {
+		case m.Outcome != "":
+		case m.State == Sending, m.State == InDoubt:
+			m.State, m.Reason, m.Turn = Pending, "", e.Turn
+		case m.State == Pending && m.Turn == "":
+			m.Turn = e.Turn
 		}
 	case Started:
-		switch m.State {
-		case Sending, Pending, InDoubt:
-			if m.Outcome == "" {
-				m.State, m.Turn, m.Reason = Delivered, e.Turn, ""
-			}
-		}
+		return started(m, e), nil
 	case TurnEnded:
 		return ended(m, e), nil
 	case Refused:
 		switch m.State {
 		case Sending, Pending, InDoubt, Queued:
-			m.State, m.Reason, m.SettledAt = NotSent, CleanDetail(e.Reason), e.At
+			if m.Outcome == "" {
+				m.State, m.Reason, m.SettledAt = NotSent, CleanDetail(e.Reason), e.At
+			}
 		}
 	case Lost:
 		switch m.State {
 		case Sending, Pending:
-			m.State, m.Reason = InDoubt, CleanDetail(e.Reason)
+			if m.Outcome == "" {
+				m.State, m.Reason = InDoubt, CleanDetail(e.Reason)
+			}
 		}
 	case NeverArrived:
 		if m.State == Sending || m.State == InDoubt && m.Outcome == "" {
-			m.State, m.Reason, m.Journal = Queued, "", ""
+			m.State, m.Reason, m.Journal, m.Turn, m.Waited = Queued, "", "", "", true
 		}
 	case Withdraw:
 		if m.State == Withdrawn {
@@ -165,8 +171,27 @@ func Step(m Message, e Event) (Message, error) {
 	return m, nil
 }
 
-// ended settles a message whose turn has ended. A turn that failed or was
-// killed without an answer leaves it delivered: the message arrived.
+// started is a message that the engine shows to have. An echo may come late: in
+// the turn after the one that the engine had named, or after its turn has ended.
+func started(m Message, e Event) Message {
+	switch m.State {
+	case Sending, Pending, InDoubt:
+	default:
+		return m
+	}
+	switch {
+	case m.Outcome == "", m.State == Pending && e.Turn != m.Turn:
+		m.State, m.Turn, m.Outcome, m.Reason = Delivered, e.Turn, "", ""
+	case m.State == Pending: // its turn has completed already
+		m.State, m.SettledAt = Answered, e.At
+	}
+	return m
+}
+
+// ended settles a message whose turn has ended (contract §6). One that the engine
+// had shown to have was answered, or arrived and got no answer. One that it had
+// not is settled by how the turn ended: by a reported block only where it
+// completed, and without a report it stays pending for a late echo.
 func ended(m Message, e Event) Message {
 	switch m.State {
 	case Sending, Pending, Delivered, InDoubt:
@@ -176,14 +201,25 @@ func ended(m Message, e Event) Message {
 	if m.Outcome != "" || m.Turn != "" && m.Turn != e.Turn {
 		return m
 	}
+	echoed := m.State == Delivered
 	m.Turn, m.Outcome, m.SettledAt, m.Reason = e.Turn, e.Verdict, e.At, ""
 	switch {
 	case e.Verdict == VerdictUnknown:
 		m.State, m.Reason = InDoubt, CleanDetail(e.Reason)
-	case e.Verdict == VerdictOK, e.Verdict == VerdictFailed && e.Answer:
+	case echoed && (e.Verdict == VerdictOK || e.Verdict == VerdictFailed && e.Answer):
 		m.State = Answered
-	default:
+	case echoed:
 		m.State = Delivered
+	case e.Verdict == VerdictKilled:
+		m.State = Withdrawn
+	case e.Verdict == VerdictFailed:
+		m.State, m.Reason = NotSent, CleanDetail(e.Reason)
+	case !e.Blocked:
+		m.State, m.SettledAt = Pending, time.Time{}
+	case m.Waited:
+		m.State, m.Reason = Returned, CleanDetail(e.Reason)
+	default:
+		m.State, m.Reason = Blocked, CleanDetail(e.Reason)
 	}
 	return m
 }

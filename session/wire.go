@@ -99,6 +99,7 @@ type Push struct {
 	Session  ID           `json:"session"`
 	Snapshot Snapshot     `json:"snapshot"` // its pane travels beside the header
 	Turns    []TurnReport `json:"turns,omitempty"`
+	Items    []Item       `json:"items,omitempty"` // of the conversation, new or changed since the last push
 }
 
 // UnmarshalJSON reads the header of a push, in which the snapshot has no pane.
@@ -120,12 +121,24 @@ func (s *paneless) UnmarshalJSON(data []byte) error {
 }
 
 // TurnReport is what became of one turn. Unlike Snapshot.LastTurn, which is only
-// the latest, every turn has its reports.
+// the latest, every turn has its reports. A message is named where something
+// happened to it: Message and Echoed are with the engine, Joined was handed over
+// for this turn and has not been echoed yet.
 type TurnReport struct {
 	Turn    string    `json:"turn"`
 	Message string    `json:"message,omitempty"` // the message that it began with
 	Began   bool      `json:"began,omitempty"`   // the turn runs
+	Joined  []string  `json:"joined,omitempty"`
+	Echoed  []string  `json:"echoed,omitempty"`
 	Outcome *LastTurn `json:"outcome,omitempty"` // set once it has ended
+	Blocked *Block    `json:"blocked,omitempty"` // with Outcome: a hook refused a prompt in this turn
+	Usage   *Usage    `json:"usage,omitempty"`   // what it has used so far
+	Silent  bool      `json:"silent,omitempty"`  // with Outcome: nothing but refused prompts was in it, so it is no turn of the engine's
+}
+
+// Block is the engine's own report that a hook of its owner's refused a prompt.
+type Block struct {
+	Reason string `json:"reason,omitempty"` // as §6 of the contract joins it; a diagnostic, shown by no page
 }
 
 // Ack acknowledges pushes.
@@ -162,6 +175,7 @@ type Command struct {
 	Message  string   `json:"message,omitempty"`
 	Text     string   `json:"text,omitempty"`
 	Preempt  bool     `json:"preempt,omitempty"` // end the running turn first
+	Steer    bool     `json:"steer,omitempty"`   // join the running turn where the engine can; else as without
 	Dir      string   `json:"dir,omitempty"`
 	Messages []string `json:"messages,omitempty"`
 	Answer   *Answer  `json:"answer,omitempty"`
@@ -227,6 +241,8 @@ type Fate struct {
 	State   FateState `json:"state"`
 	Turn    string    `json:"turn,omitempty"`
 	Outcome *LastTurn `json:"outcome,omitempty"`
+	Unseen  bool      `json:"unseen,omitempty"`  // the engine has not echoed it
+	Blocked *Block    `json:"blocked,omitempty"` // with FateEnded
 }
 
 // FateState names a fate.

@@ -1,0 +1,1 @@
+-- Screens as line deltas, and a search over them.
