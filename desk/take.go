@@ -55,10 +55,11 @@ func (d *Desk) Take(ctx context.Context, runner, journal string, p session.Push,
 		return tooLarge
 	}
 	in := store.Ingest{
-		Session: p.Session, Snapshot: p.Snapshot, Reading: read(s, p.Snapshot), Turns: p.Turns, Now: d.Now(),
-		Push:  &store.Pushed{Runner: runner, Journal: journal, N: p.N},
-		Early: d.early(p.Session, p.Snapshot.Pane),
+		Session: p.Session, Snapshot: p.Snapshot, Reading: read(s, p.Snapshot), Turns: p.Turns,
+		Now:  d.Now().UTC().Round(0), // as it would be read back
+		Push: &store.Pushed{Runner: runner, Journal: journal, N: p.N},
 	}
+	d.showAhead(s, in)
 	d.store.SubmitSnapshot(in, func(saved store.Saved, err error) {
 		d.stored(p.Session, saved, err)
 		if err == nil && (saved.Applied || saved.Messages > 0) {

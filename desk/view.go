@@ -3,6 +3,7 @@ package desk
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -76,9 +77,21 @@ func (d *Desk) changedAll() {
 // early returns what is to be told of a snapshot's state before it is durable.
 func (d *Desk) early(id session.ID, pane string) func(session.State) {
 	return func(st session.State) {
-		if d.views.step(id, st, pane) {
+		if d.views.step(id, pane, func(session.State) (session.State, bool) { return st, true }) {
 			d.feed.Changed(id)
 		}
+	}
+}
+
+// showAhead is early for the pushes of a runner, which come one after another: it
+// takes the step that the writer will take, on what the page shows, so that the
+// page is drawn before the writer has come to it.
+func (d *Desk) showAhead(s session.Session, in store.Ingest) {
+	ahead := func(shown session.State) (session.State, bool) {
+		return session.Next(shown, s, in.Snapshot, in.Reading, in.Now)
+	}
+	if d.views.step(in.Session, in.Snapshot.Pane, ahead) {
+		d.feed.Changed(in.Session)
 	}
 }
 
@@ -139,8 +152,9 @@ func (vs *views) put(id session.ID, stamp int, v View) {
 	}
 }
 
-// step applies a snapshot to the view of id; ok is false if none is kept.
-func (vs *views) step(id session.ID, st session.State, pane string) (ok bool) {
+// step takes the view of id to the state that next makes of the one it shows; false
+// if none is kept, or the snapshot changes nothing.
+func (vs *views) step(id session.ID, pane string, next func(session.State) (session.State, bool)) (stepped bool) {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()
 	k := vs.all[id]
@@ -148,18 +162,32 @@ func (vs *views) step(id session.ID, st session.State, pane string) (ok bool) {
 		return false
 	}
 	k.stamp++
-	if k.ok {
-		k.view.Record.State, k.view.Pane = st, pane
+	if !k.ok {
+		return false
 	}
-	return k.ok
+	st, applied := next(k.view.Record.State)
+	if !applied {
+		return false
+	}
+	k.view.Record.State, k.view.Pane = st, pane
+	return true
 }
 
-// shows reports whether the view of id, if one is kept, shows st or a later state.
+// shows reports whether the view of id, if one is kept, shows st, or a later state
+// that is told of in its turn.
 func (vs *views) shows(id session.ID, st session.State) bool {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()
 	k := vs.all[id]
-	return k != nil && k.ok && !k.view.Record.State.Taken.Before(st.Taken)
+	if k == nil || !k.ok {
+		return false
+	}
+	shown := &k.view.Record.State
+	if shown.Taken.Equal(st.Taken) {
+		shown.PaneID = st.PaneID
+		return reflect.DeepEqual(*shown, st)
+	}
+	return shown.Taken.After(st.Taken)
 }
 
 func (vs *views) forget(id session.ID) {
