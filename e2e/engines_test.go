@@ -3,16 +3,14 @@
 package e2e
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
+
+	"signalbox/e2e/model"
 )
 
 // withEngines puts the real engines into the console's PATH ahead of all else.
@@ -70,10 +68,10 @@ func TestEngineCodexRefusesAFolderThatIsNoRepository(t *testing.T) {
 // Codex answers through a model of the test's own, and remembers what was said.
 func TestEngineCodexAnswersAndRemembers(t *testing.T) {
 	theBrowser(t)
-	model := startModel(t)
+	m := newModel(t)
 	c := start(t, withEngines(t), func(c *console) {
 		dir := filepath.Join(c.home, ".codex")
-		config := fmt.Sprintf("model = \"gpt-5\"\nmodel_provider = \"mock\"\n\n[model_providers.mock]\nname = \"mock\"\nbase_url = %q\nwire_api = \"responses\"\nenv_key = \"MOCK_KEY\"\nrequest_max_retries = 0\nstream_max_retries = 0\n", model.url+"/v1")
+		config := fmt.Sprintf("model = \"gpt-5\"\nmodel_provider = \"mock\"\n\n[model_providers.mock]\nname = \"mock\"\nbase_url = %q\nwire_api = \"responses\"\nenv_key = \"MOCK_KEY\"\nrequest_max_retries = 0\nstream_max_retries = 0\n", m.URL+"/v1")
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -88,71 +86,21 @@ func TestEngineCodexAnswersAndRemembers(t *testing.T) {
 	if m := api.turn(s.ID, "What is the colour of the first door?"); m.State != "answered" || m.Outcome != "ok" {
 		t.Fatalf("%+v\n%s", m, api.capture(s.ID).Pane)
 	}
-	pg.reads("pane", "All done.")
+	pg.reads("pane", model.Answer)
 	pg.lacks("turn-banner")
 	if m := api.turn(s.ID, "And of the second?"); m.State != "answered" {
 		t.Fatalf("%+v\n%s", m, api.capture(s.ID).Pane)
 	}
-	if last := model.last(); !strings.Contains(last, "first door") || !strings.Contains(last, "the second?") {
+	asked := m.Requests()
+	if last := asked[len(asked)-1]; !strings.Contains(last, "first door") || !strings.Contains(last, "the second?") {
 		t.Errorf("the second turn does not remember the first: %.2000s", last)
 	}
 	if pane := api.capture(s.ID).Pane; strings.Contains(pane, `{"type"`) {
 		t.Errorf("the pane holds protocol lines:\n%s", pane)
 	}
-	if m := api.turn(s.ID, "REFUSE this"); m.State != "delivered" || m.Outcome != "failed" {
+	if m := api.turn(s.ID, "FAIL=400 this"); m.State != "delivered" || m.Outcome != "failed" {
 		t.Errorf("a model that refuses: %+v", m)
 	}
 	pg.sees("turn-banner", "data-failures", "1")
-	pg.reads("turn-detail", "no such luck")
-}
-
-// model is a stand-in for the Responses API.
-type model struct {
-	url string
-	mu  sync.Mutex
-	got string
-}
-
-func (m *model) last() string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.got
-}
-
-func startModel(t *testing.T) *model {
-	m := &model{}
-	n := 0
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		if !strings.HasSuffix(r.URL.Path, "/responses") {
-			http.NotFound(w, r)
-			return
-		}
-		m.mu.Lock()
-		m.got = string(body)
-		n++
-		id := fmt.Sprintf("%d", n)
-		m.mu.Unlock()
-		if strings.Contains(string(body), "REFUSE") {
-			w.WriteHeader(http.StatusBadRequest)
-			io.WriteString(w, `{"error":{"message":"no such luck"}}`)
-			return
-		}
-		w.Header().Set("Content-Type", "text/event-stream")
-		const text = "- First bullet of the answer.\n\nAll done."
-		for _, event := range []object{
-			{"type": "response.created", "response": object{"id": "resp_" + id}},
-			{"type": "response.output_item.added", "output_index": 0, "item": object{"type": "message", "id": "msg_" + id, "role": "assistant", "content": []object{}}},
-			{"type": "response.output_text.delta", "item_id": "msg_" + id, "output_index": 0, "content_index": 0, "delta": text},
-			{"type": "response.output_item.done", "output_index": 0, "item": object{"type": "message", "id": "msg_" + id, "role": "assistant", "content": []object{{"type": "output_text", "text": text}}}},
-			{"type": "response.completed", "response": object{"id": "resp_" + id, "usage": object{"input_tokens": 10, "input_tokens_details": nil, "output_tokens": 5, "output_tokens_details": nil, "total_tokens": 15}}},
-		} {
-			data, _ := json.Marshal(event)
-			fmt.Fprintf(w, "event: %s\ndata: %s\n\n", event["type"], data)
-			w.(http.Flusher).Flush()
-		}
-	}))
-	t.Cleanup(server.Close)
-	m.url = server.URL
-	return m
+	pg.reads("turn-detail", "The mock says 400.")
 }

@@ -12,10 +12,19 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"signalbox/e2e/model"
 )
 
+// newModel is a model that ends with its test.
+func newModel(t testing.TB) *model.Model {
+	m := model.New()
+	t.Cleanup(m.Close)
+	return m
+}
+
 // withBrain configures an engine for a model of the test's own.
-func withBrain(t testing.TB, engine string, b *brain) option {
+func withBrain(t testing.TB, engine string, b *model.Model) option {
 	t.Helper()
 	return func(c *console) {
 		endsTmux(t, c)
@@ -49,7 +58,7 @@ func withBrain(t testing.TB, engine string, b *brain) option {
 type real struct {
 	*stage
 	pg    *page
-	brain *brain
+	brain *model.Model
 	dir   string
 }
 
@@ -157,7 +166,7 @@ func TestEngineOnAScreen(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(os.Getenv("ENGINES_DIR"), engine)); err != nil {
 				t.Skipf("%s is not installed here", engine)
 			}
-			b := newBrain(t)
+			b := newModel(t)
 			c := start(t, withEngines(t), withFlags("--no-runner"), withBrain(t, engine, b))
 			machine := c.startRunner("box")
 			c.connected("box")
@@ -172,7 +181,7 @@ func TestEngineOnAScreen(t *testing.T) {
 				}
 			})
 			r.enter()
-			if !b.heard("SAY=hello there") {
+			if !b.Heard("SAY=hello there") {
 				t.Errorf("the model never heard the first instruction, which is answered:\n%s", r.capture().Pane)
 			}
 
@@ -260,7 +269,7 @@ func (r *real) hazards() {
 			r.t.Errorf("%+v, want it queued", got)
 		}
 	}
-	if r.brain.heard("please stop") || r.brain.heard("use 2 workers") {
+	if r.brain.Heard("please stop") || r.brain.Heard("use 2 workers") {
 		r.t.Error("the words went out")
 	}
 	r.pg.tap(phone, yes(p))
@@ -268,7 +277,7 @@ func (r *real) hazards() {
 	r.becomes(asked, "answered")
 	r.becomes(stop, "answered")
 	r.becomes(workers, "answered")
-	if !r.brain.heard("please stop") || !r.brain.heard("use 2 workers") {
+	if !r.brain.Heard("please stop") || !r.brain.Heard("use 2 workers") {
 		r.t.Error("the words never arrived")
 	}
 }
@@ -282,14 +291,12 @@ func (r *real) works() {
 	if got := state(r.api, r.s.ID, one.ID); got.State != "queued" {
 		r.t.Errorf("%+v, want it queued", got)
 	}
-	r.brain.wake()
+	r.brain.Wake()
 	for _, m := range []messageJSON{slow, one, two} {
 		r.becomes(m, "answered")
 	}
-	r.brain.mu.Lock()
-	defer r.brain.mu.Unlock()
 	at := func(words string) int {
-		return slices.IndexFunc(r.brain.texts, func(s string) bool { return strings.Contains(s, words) })
+		return slices.IndexFunc(r.brain.Requests(), func(s string) bool { return strings.Contains(s, words) })
 	}
 	if a, b := at("SAY=one please"), at("SAY=two please"); a < 0 || b <= a {
 		r.t.Errorf("they arrived at %d and %d", a, b)

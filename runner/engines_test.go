@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"signalbox/e2e/model"
 	"signalbox/session"
 )
 
@@ -27,6 +28,13 @@ func enginesDir(t *testing.T, program string) string {
 		t.Skipf("%s is not in %s", program, dir)
 	}
 	return dir
+}
+
+// newModel is a model that ends with its test.
+func newModel(t *testing.T) *model.Model {
+	m := model.New()
+	t.Cleanup(m.Close)
+	return m
 }
 
 // home makes a folder outside /tmp, where Codex accepts its home.
@@ -49,7 +57,7 @@ func write(t *testing.T, file, text string) {
 }
 
 // engineEnvFor configures an engine for the model, in a home of its own.
-func engineEnvFor(t *testing.T, e session.Engine, m *model) []string {
+func engineEnvFor(t *testing.T, e session.Engine, m *model.Model) []string {
 	h := home(t)
 	preset, err := presetOf(session.Spec{Engine: e})
 	if err != nil {
@@ -99,7 +107,7 @@ func repo(t *testing.T) string {
 }
 
 // engineRig holds a real engine.
-func engineRig(t *testing.T, e session.Engine, trust session.Trust, dir string) (*rig, *model) {
+func engineRig(t *testing.T, e session.Engine, trust session.Trust, dir string) (*rig, *model.Model) {
 	m := newModel(t)
 	env := engineEnvFor(t, e, m)
 	g := newRig(t, session.Spec{Engine: e, Trust: trust, Dir: dir}, func(c *Config) { c.Env = env })
@@ -145,24 +153,24 @@ func TestRealCodexOutsideARepository(t *testing.T) {
 
 func TestRealCodexRemembersFailsAndIsStopped(t *testing.T) {
 	g, _ := engineRig(t, session.Codex, session.TrustRead, repo(t))
-	s := g.whole("MODEL-OK first")
-	if verdictOf(s) != session.VerdictOK || !*s.LastTurn.Produced || !strings.Contains(s.Pane, modelAnswer) {
+	s := g.whole("SAY=ok first")
+	if verdictOf(s) != session.VerdictOK || !*s.LastTurn.Produced || !strings.Contains(s.Pane, model.Answer) {
 		t.Fatalf("%+v\n%s", s.LastTurn, s.Pane)
 	}
 	thread := g.h.rec.Thread
-	if s = g.whole("MODEL-OK second"); verdictOf(s) != session.VerdictOK || g.h.rec.Thread != thread || thread == "" {
+	if s = g.whole("SAY=ok second"); verdictOf(s) != session.VerdictOK || g.h.rec.Thread != thread || thread == "" {
 		t.Errorf("thread %q, then %q\n%s", thread, g.h.rec.Thread, s.Pane)
 	}
-	for word, want := range map[string]string{"MODEL-E401": "401", "MODEL-E500": ""} {
+	for word, want := range map[string]string{"FAIL=401": "401", "FAIL=500": ""} {
 		s = g.whole(word)
 		if verdictOf(s) != session.VerdictFailed || *s.LastTurn.ExitCode != 1 || !strings.Contains(s.LastTurn.Detail, want) || s.LastTurn.Detail == "" {
 			t.Errorf("%s: %+v", word, s.LastTurn)
 		}
 		t.Logf("%s: %s", word, s.LastTurn.Detail)
 	}
-	res := g.say("MODEL-SLEEP")
+	res := g.say("SLEEP=now")
 	g.until("a running turn", func(s session.Snapshot) bool {
-		return strings.Count(s.Pane, "Reading additional input") >= 1 && g.asked("MODEL-SLEEP")
+		return strings.Count(s.Pane, "Reading additional input") >= 1 && g.asked("SLEEP=now")
 	})
 	g.must(session.Command{Do: session.DoInterrupt, Session: "s_1"})
 	s = g.ended(res.Turn)
@@ -170,10 +178,10 @@ func TestRealCodexRemembersFailsAndIsStopped(t *testing.T) {
 		t.Errorf("interrupted: %+v", s.LastTurn)
 	}
 	g.h.rec.Thread = "01a22ba0-0000-7000-8000-000000000000"
-	if s = g.whole("MODEL-OK"); verdictOf(s) != session.VerdictFailed || !strings.Contains(s.Pane, "no longer knows this conversation") {
+	if s = g.whole("SAY=ok"); verdictOf(s) != session.VerdictFailed || !strings.Contains(s.Pane, "no longer knows this conversation") {
 		t.Errorf("lost thread: %+v\n%s", s.LastTurn, s.Pane)
 	}
-	if s = g.whole("MODEL-OK"); verdictOf(s) != session.VerdictOK {
+	if s = g.whole("SAY=ok"); verdictOf(s) != session.VerdictOK {
 		t.Errorf("anew: %+v", s.LastTurn)
 	}
 }
@@ -192,7 +200,7 @@ func TestRealCodexTrust(t *testing.T) {
 			dir := repo(t)
 			g, _ := engineRig(t, session.Codex, c.trust, dir)
 			for _, turn := range []string{"first", "resumed"} {
-				s := g.whole("MODEL-WORK=" + dir + " " + turn)
+				s := g.whole("WORK=" + dir + " " + turn)
 				in, out := exists(dir+"/w.txt"), exists(dir+"/../outside.txt")
 				if in != c.inside || out != c.outside || verdictOf(s) != session.VerdictOK {
 					t.Errorf("%s turn: changed inside %v, outside %v; want %v, %v\n%s", turn, in, out, c.inside, c.outside, s.Pane)
@@ -210,22 +218,20 @@ func TestRealEnginesAnswerRememberAndFail(t *testing.T) {
 	for _, p := range Presets[1:] {
 		t.Run(string(p.Engine), func(t *testing.T) {
 			g, m := engineRig(t, p.Engine, session.TrustRead, repo(t))
-			s := g.whole("MODEL-OK with \"quotes\" and\ntwo lines")
-			if verdictOf(s) != session.VerdictOK || !*s.LastTurn.Produced || !strings.Contains(s.Pane, modelAnswer) {
+			s := g.whole("SAY=ok with \"quotes\" and\ntwo lines")
+			if verdictOf(s) != session.VerdictOK || !*s.LastTurn.Produced || !strings.Contains(s.Pane, model.Answer) {
 				t.Fatalf("%+v\n%s", s.LastTurn, s.Pane)
 			}
-			m.mu.Lock()
-			whole := strings.Contains(strings.Join(m.texts, "\n"), `MODEL-OK with \"quotes\" and\ntwo lines`)
-			m.mu.Unlock()
+			whole := m.Heard(`SAY=ok with \"quotes\" and\ntwo lines`)
 			if !whole {
 				t.Error("the instruction did not arrive as it was written")
 			}
 			thread := g.h.rec.Thread
-			if s = g.whole("--help MODEL-OK second"); verdictOf(s) != session.VerdictOK || g.h.rec.Thread == "" {
+			if s = g.whole("--help SAY=ok second"); verdictOf(s) != session.VerdictOK || g.h.rec.Thread == "" {
 				t.Errorf("second turn: %+v\n%s", s.LastTurn, s.Pane)
 			}
 			t.Logf("thread %s, then %s", thread, g.h.rec.Thread)
-			s = g.whole("MODEL-E401")
+			s = g.whole("FAIL=401")
 			if verdictOf(s) != session.VerdictFailed || *s.LastTurn.Produced || s.LastTurn.Detail == "" || s.LastTurn.ExitCode == nil || *s.LastTurn.ExitCode == 0 {
 				t.Errorf("401: %+v\n%s", s.LastTurn, s.Pane)
 			}
@@ -245,7 +251,7 @@ func TestRealEnginesHonourTrust(t *testing.T) {
 				dir := repo(t)
 				g, _ := engineRig(t, p.Engine, c.trust, dir)
 				for _, turn := range []string{"first", "resumed"} {
-					s := g.whole("MODEL-WORK=" + dir + " " + turn)
+					s := g.whole("WORK=" + dir + " " + turn)
 					if w, r := exists(dir+"/w.txt"), exists(dir+"/ran.txt"); w != c.writes || r != c.ran {
 						t.Errorf("%s turn: wrote %v, ran %v; want %v, %v\n%s", turn, w, r, c.writes, c.ran, s.Pane)
 					}
@@ -264,7 +270,7 @@ func TestRealEnginesTakeALongInstruction(t *testing.T) {
 	for _, p := range Presets {
 		t.Run(string(p.Engine), func(t *testing.T) {
 			g, m := engineRig(t, p.Engine, session.TrustRead, repo(t))
-			long := "MODEL-OK begin " + strings.Repeat("word ", 150<<10/5) + "end-of-it"
+			long := "SAY=ok begin " + strings.Repeat("word ", 150<<10/5) + "end-of-it"
 			if !p.Stdin {
 				if res := g.say(long); res.OK || !strings.Contains(res.Message, "Put it in a file") {
 					t.Errorf("turn: %+v", res)
@@ -272,9 +278,7 @@ func TestRealEnginesTakeALongInstruction(t *testing.T) {
 				return
 			}
 			s := g.whole(long)
-			m.mu.Lock()
-			arrived := strings.Contains(strings.Join(m.texts, "\n"), "word word end-of-it")
-			m.mu.Unlock()
+			arrived := m.Heard("word word end-of-it")
 			if verdictOf(s) != session.VerdictOK || !arrived {
 				t.Errorf("arrived %v: %+v\n%s", arrived, s.LastTurn, s.Pane[len(s.Pane)-min(len(s.Pane), 800):])
 			}

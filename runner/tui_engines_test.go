@@ -9,16 +9,17 @@ import (
 	"testing"
 	"time"
 
+	"signalbox/e2e/model"
 	"signalbox/session"
 )
 
 // onReal begins a session in tmux with a real engine, and answers what it asks
 // at its start.
-func onReal(t *testing.T, e session.Engine, trust session.Trust) (*stage, *model) {
+func onReal(t *testing.T, e session.Engine, trust session.Trust) (*stage, *model.Model) {
 	t.Helper()
 	needTmux(t)
 	m := newModel(t)
-	m.asks = true
+	m.Escalate = true
 	env := engineEnvFor(t, e, m)
 	h := ""
 	for _, kv := range env {
@@ -142,9 +143,9 @@ func eachScreenEngine(t *testing.T, f func(t *testing.T, e session.Engine)) {
 
 // texts that real engines have to get as they were written.
 var hardTexts = []string{
-	"MODEL-OK plain", "MODEL-OK two\nlines\n\nand a\ttab", "-t x --help MODEL-OK", "MODEL-OK emoji 👍 漢字 é", "MODEL-OK look at @app",
-	"MODEL-OK " + strings.Repeat("a wrapped sentence ", 12), "MODEL-OK " + strings.Repeat("line\n", 60) + "end-of-lines",
-	"MODEL-OK " + strings.Repeat("word ", 100<<10/5) + "end-of-it",
+	"SAY=ok plain", "SAY=ok two\nlines\n\nand a\ttab", "-t x --help SAY=ok", "SAY=ok emoji 👍 漢字 é", "SAY=ok look at @app",
+	"SAY=ok " + strings.Repeat("a wrapped sentence ", 12), "SAY=ok " + strings.Repeat("line\n", 60) + "end-of-lines",
+	"SAY=ok " + strings.Repeat("word ", 100<<10/5) + "end-of-it",
 }
 
 func TestRealScreensTakeTexts(t *testing.T) {
@@ -155,9 +156,7 @@ func TestRealScreensTakeTexts(t *testing.T) {
 			if last.Verdict != session.VerdictOK {
 				t.Errorf("%.40q: %+v\n%s", text, last, plain(s.now().Pane))
 			}
-			m.mu.Lock()
-			all := squash(strings.NewReplacer(`\n`, "", `\t`, "", `\u0000`, "").Replace(strings.Join(m.texts, "\n")))
-			m.mu.Unlock()
+			all := squash(strings.NewReplacer(`\n`, "", `\t`, "", `\u0000`, "").Replace(strings.Join(m.Requests(), "\n")))
 			if !strings.Contains(all, squash(text)) && !(e == session.Copilot && len(text) > 50<<10) { // it puts that into a file
 				t.Errorf("%.40q did not arrive", text)
 			}
@@ -170,7 +169,7 @@ func TestRealScreensAsk(t *testing.T) {
 		s, _ := onReal(t, e, session.TrustAsk)
 		dir := s.h.spec().Dir
 		s.free()
-		if res := s.say("MODEL-WORK=" + dir + " first"); !res.OK {
+		if res := s.say("WORK=" + dir + " first"); !res.OK {
 			t.Fatalf("%+v", res)
 		}
 		for n := 0; n < 8; n++ {
@@ -212,7 +211,7 @@ func TestRealScreensAsk(t *testing.T) {
 		os.Remove(dir + "/w.txt")
 		os.Remove(dir + "/ran.txt")
 		s.free()
-		if res := s.say("MODEL-WORK=" + dir + "/. resumed"); !res.OK {
+		if res := s.say("WORK=" + dir + "/. resumed"); !res.OK {
 			t.Fatalf("%+v", res)
 		}
 		var p *session.Prompt
@@ -236,11 +235,11 @@ func TestRealScreensEnd(t *testing.T) {
 			t.Skip("Copilot goes on after Escape, twice, while this model says nothing; it has to be stopped")
 		}
 		s, m := onReal(t, e, session.TrustAsk)
-		if last := s.turn(1, "MODEL-OK remember-this"); last.Verdict != session.VerdictOK {
+		if last := s.turn(1, "SAY=ok remember-this"); last.Verdict != session.VerdictOK {
 			t.Errorf("%+v", last)
 		}
 		s.free()
-		if res := s.say("MODEL-SLEEP now"); !res.OK {
+		if res := s.say("SLEEP=now"); !res.OK {
 			t.Fatalf("%+v", res)
 		}
 		s.wait("work", func() bool { return s.read().Status == session.StatusProcessing })
@@ -256,7 +255,7 @@ func TestRealScreensEnd(t *testing.T) {
 			t.Logf("after the interrupt: %+v\n%s", f, plain(s.now().Pane))
 			s.tmux("send-keys", "-t", "s_1", "C-c") // the words came back
 		}
-		last = s.turn(3, "MODEL-E401 please")
+		last = s.turn(3, "FAIL=401 please")
 		t.Logf("401: %+v", last)
 		if !strings.Contains(last.Detail, "401") {
 			t.Logf("read %+v from\n%s", s.read(), plain(s.now().Pane))
@@ -264,7 +263,7 @@ func TestRealScreensEnd(t *testing.T) {
 		if last.Verdict != session.VerdictFailed || last.Detail == "" {
 			t.Errorf("401: %+v\n%s", last, plain(s.now().Pane))
 		}
-		if last := s.turn(4, "MODEL-OK again"); last.Verdict != session.VerdictOK {
+		if last := s.turn(4, "SAY=ok again"); last.Verdict != session.VerdictOK {
 			t.Errorf("after a failure: %+v", last)
 		}
 		s.must(session.Command{Do: session.DoStop, Session: "s_1"})
@@ -272,14 +271,10 @@ func TestRealScreensEnd(t *testing.T) {
 		t.Logf("stopped: %+v\n%s", s.now().LastTurn, plain(s.now().Pane))
 		s.must(session.Command{Do: session.DoRestart, Session: "s_1"})
 		s.start()
-		m.mu.Lock()
-		m.texts = nil
-		m.mu.Unlock()
+		m.Forget()
 		n := s.h.rec.Turns
-		last = s.turn(n+1, "MODEL-OK after")
-		m.mu.Lock()
-		remembers := strings.Contains(strings.Join(m.texts, ""), "remember-this")
-		m.mu.Unlock()
+		last = s.turn(n+1, "SAY=ok after")
+		remembers := m.Heard("remember-this")
 		t.Logf("the screen:\n%s", plain(s.now().Pane))
 		t.Logf("after a restart: %+v, thread %q, remembers %v", last, s.h.rec.Thread, remembers)
 		s.free()
