@@ -75,7 +75,7 @@
     else pane.innerHTML = body;
     shown = next;
     pane.dataset.seq = / data-seq="([^"]*)"/.exec(html)[1];
-    if (following) toEnd();
+    if (following) requestAnimationFrame(keepUp); // a layout of its own would hold the text up
   }
 
   function patchLines(pane, next) {
@@ -117,11 +117,15 @@
     scroller.scrollTop = scroller.scrollHeight;
     place = scroller.scrollTop;
   }
+  function keepUp() {
+    look();
+    if (following) toEnd();
+  }
   on(document, 'selectionchange', () => held && patchPane(held));
   if (scroller) {
     toEnd();
     on(scroller, 'scroll', look, { passive: true });
-    new ResizeObserver(() => { look(); if (following) toEnd(); }).observe(scroller);
+    new ResizeObserver(keepUp).observe(scroller);
     on(latest, 'click', () => { toEnd(); following = latest.hidden = true; });
   }
 
