@@ -6,6 +6,7 @@ package talk
 
 import (
 	"errors"
+	"time"
 
 	"signalbox/session"
 )
@@ -70,7 +71,8 @@ type (
 	Refusing struct{ Words string }
 
 	// Accepted says that the engine took a message, for this turn; empty if it does
-	// not say for which.
+	// not say for which. It may come before the turn has begun, while the one before
+	// still runs, and after the turn has ended.
 	Accepted struct{ Message, Turn string }
 
 	// Rejected says that the engine did not take a message.
@@ -100,7 +102,9 @@ type (
 		Turn    string
 		Outcome session.LastTurn
 		Usage   *session.Usage
-		Silent  bool // nothing happened in it but refused prompts
+		Silent  bool      // nothing happened in it but refused prompts
+		Limited bool      // a usage limit ended it, which ends by the clock
+		Resets  time.Time // with Limited: when, if the engine said so as a fact and not in words
 	}
 
 	// Using says what the running turn has used so far.
