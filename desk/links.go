@@ -231,7 +231,7 @@ func fateEvents(m session.Message, f session.Fate, now time.Time) []session.Even
 		if f.Outcome == nil {
 			return []session.Event{began, lostTurn(f.Turn, runnerDied, now)}
 		}
-		return []session.Event{began, TurnEnd(f.Turn, *f.Outcome, now)}
+		return []session.Event{began, session.TurnEnd(f.Turn, *f.Outcome, f.Blocked, now)}
 	case session.FateLost:
 		return []session.Event{lostTurn(f.Turn, runnerDied, now)}
 	}
@@ -242,14 +242,6 @@ const (
 	runnerDied = "The runner ended while this was running, so how it ended is not known."
 	beganAnew  = "The runner has lost its records, so what became of this is not known."
 )
-
-// TurnEnd is the event of a turn's end.
-func TurnEnd(turn string, out session.LastTurn, now time.Time) session.Event {
-	return session.Event{
-		Kind: session.TurnEnded, Turn: turn, Verdict: out.Verdict,
-		Answer: out.Produced != nil && *out.Produced, Reason: out.Detail, At: now,
-	}
-}
 
 // do sends one command over l.
 func (d *Desk) do(l *link, c session.Command) (session.Result, error) {

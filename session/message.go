@@ -114,6 +114,19 @@ const (
 	Edited       EventKind = "edited"
 )
 
+// TurnEnd is the event of a turn's end, as a runner reports it; block is nil unless
+// the engine reported that a hook refused a prompt in it.
+func TurnEnd(turn string, out LastTurn, block *Block, at time.Time) Event {
+	e := Event{
+		Kind: TurnEnded, Turn: turn, Verdict: out.Verdict, Answer: out.Produced != nil && *out.Produced,
+		Blocked: block != nil, Reason: out.Detail, At: at,
+	}
+	if block != nil && out.Verdict == VerdictOK {
+		e.Reason = block.Reason
+	}
+	return e
+}
+
 // Step is the pure step of a message's life. It returns ErrConflict for an
 // event that cannot happen to m in its state, and m unchanged for a repeat of
 // one that has happened, so that a report may come twice.

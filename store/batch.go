@@ -21,6 +21,12 @@ type held struct {
 	moments  int64 // in the history
 	bytes    int64 // of their panes
 	dirty    bool  // the row in states is older
+
+	// Of the conversation; unknown until it is needed.
+	turns     int64
+	newest    int64 // the number of the newest turn; 0 before the first
+	items     int64
+	itemBytes int64
 }
 
 // ackedTo is the last push that is stored of a runner's journal.
@@ -144,6 +150,7 @@ func (b *batch) loadSession(id session.ID) (h held, err error) {
 	if err == nil {
 		h.state, err = decodeState(state)
 	}
+	h.turns, h.newest, h.items = unknown, unknown, unknown
 	if err != nil {
 		return held{}, fmt.Errorf("read session %s: %w", id, err)
 	}

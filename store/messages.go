@@ -11,14 +11,14 @@ import (
 	"signalbox/session"
 )
 
-const messageColumns = `m.number, m.id, m.author, m.state, m.reason, m.turn, m.outcome, m.key, m.preempt, m.journal,
+const messageColumns = `m.number, m.id, m.author, m.state, m.reason, m.turn, m.outcome, m.key, m.preempt, m.steer, m.waited, m.journal,
 	m.created, m.settled, m.text, s.id`
 
 const messageTables = ` FROM messages m JOIN sessions s ON s.number = m.session `
 
 func scanMessage(row scanner) (m session.Message, err error) {
 	var created, settled int64
-	err = row.Scan(&m.Order, &m.ID, &m.Author, &m.State, &m.Reason, &m.Turn, &m.Outcome, &m.Key, &m.Preempt, &m.Journal,
+	err = row.Scan(&m.Order, &m.ID, &m.Author, &m.State, &m.Reason, &m.Turn, &m.Outcome, &m.Key, &m.Preempt, &m.Steer, &m.Waited, &m.Journal,
 		&created, &settled, &m.Text, &m.Session)
 	m.CreatedAt, m.SettledAt = fromNano(created), fromNano(settled)
 	return m, err
@@ -64,9 +64,9 @@ func (b *batch) addMessage(m session.Message) (stored session.Message, added boo
 	if taken {
 		return m, false, fmt.Errorf("the id %s is taken: %w", m.ID, session.ErrConflict)
 	}
-	r, err := b.exec(`INSERT INTO messages (id, session, author, state, open, reason, turn, outcome, key, preempt, journal, created, settled, text)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		m.ID, h.number, string(m.Author), string(m.State), !m.Settled(), m.Reason, m.Turn, string(m.Outcome), m.Key, m.Preempt, m.Journal,
+	r, err := b.exec(`INSERT INTO messages (id, session, author, state, open, reason, turn, outcome, key, preempt, steer, waited, journal, created, settled, text)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		m.ID, h.number, string(m.Author), string(m.State), !m.Settled(), m.Reason, m.Turn, string(m.Outcome), m.Key, m.Preempt, m.Steer, m.Waited, m.Journal,
 		nano(m.CreatedAt), nano(m.SettledAt), m.Text)
 	if err != nil {
 		return m, false, err

@@ -51,9 +51,10 @@ func pageSize(limit int) int {
 // the number 0.
 const recordColumns = sessionColumns + `, st.session, st.activity, st.pane, st.state,
 	coalesce(m.number, 0), coalesce(m.id, ''), coalesce(m.author, ''), coalesce(m.state, ''), coalesce(m.reason, ''),
-	coalesce(m.turn, ''), coalesce(m.outcome, ''), coalesce(m.key, ''), coalesce(m.preempt, 0), coalesce(m.journal, ''),
+	coalesce(m.turn, ''), coalesce(m.outcome, ''), coalesce(m.key, ''), coalesce(m.preempt, 0),
+	coalesce(m.steer, 0), coalesce(m.waited, 0), coalesce(m.journal, ''),
 	coalesce(m.created, 0), coalesce(m.settled, 0), coalesce(m.text, ''),
-	coalesce((SELECT group_concat(o.state) FROM messages o WHERE o.session = st.session AND o.open = 1), '')`
+	coalesce((SELECT group_concat(o.state || ':' || o.outcome) FROM messages o WHERE o.session = st.session AND o.open = 1), '')`
 
 const recordTables = ` FROM states st JOIN sessions s ON s.number = st.session
 	LEFT JOIN messages m ON m.number = (
@@ -67,7 +68,7 @@ func (s *Store) scanRecord(row scanner, more ...any) (r Record, number int64, er
 	var pane, activity, created, settled int64
 	dest, fill := sessionDest(&r.Session)
 	dest = append(dest, &number, &activity, &pane, &state,
-		&m.Order, &m.ID, &m.Author, &m.State, &m.Reason, &m.Turn, &m.Outcome, &m.Key, &m.Preempt, &m.Journal,
+		&m.Order, &m.ID, &m.Author, &m.State, &m.Reason, &m.Turn, &m.Outcome, &m.Key, &m.Preempt, &m.Steer, &m.Waited, &m.Journal,
 		&created, &settled, &m.Text, &open)
 	if err := row.Scan(append(dest, more...)...); err != nil {
 		return Record{}, 0, err
@@ -89,17 +90,19 @@ func (s *Store) scanRecord(row scanner, more ...any) (r Record, number int64, er
 	return r, number, nil
 }
 
-// count counts the messages that are not settled by their states, which commas part.
+// count counts the messages that are not settled, given as state:outcome, which
+// commas part.
 func (r *Record) count(open string) {
 	if open == "" {
 		return
 	}
-	for state := range strings.SplitSeq(open, ",") {
+	for one := range strings.SplitSeq(open, ",") {
+		state, outcome, _ := strings.Cut(one, ":")
 		r.Waiting++
-		switch m := (session.Message{State: session.MessageState(state)}); {
+		switch m := (session.Message{State: session.MessageState(state), Outcome: session.Verdict(outcome)}); {
 		case m.State == session.Queued:
 			r.Queued++
-		case m.Owed(): // an open message has no outcome
+		case m.Owed():
 			r.Owed = true
 		}
 	}

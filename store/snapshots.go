@@ -15,8 +15,9 @@ type Ingest struct {
 	Snapshot session.Snapshot
 	Reading  session.Reading // of its screen
 	Turns    []session.TurnReport
-	Now      time.Time // by the console's clock
-	Push     *Pushed   // nil if no runner pushed it
+	Items    []session.Item // of the conversation
+	Now      time.Time      // by the console's clock
+	Push     *Pushed        // nil if no runner pushed it
 
 	// Early, if not nil, is told of the state before it is durable, so that pages can
 	// be drawn meanwhile. It runs in the writer, must not block, and may be told of a
@@ -36,6 +37,7 @@ type Saved struct {
 	Seq      int64         // the snapshot's, numbered here if it came without
 	State    session.State // the session's, afterwards
 	Messages int           // messages that changed
+	Said     bool          // the conversation is another: a turn or an item
 }
 
 // SaveSnapshot takes in's snapshot as the session's latest by session.Next, steps
@@ -79,7 +81,13 @@ func (s *Store) SubmitSnapshot(in Ingest, done func(Saved, error)) {
 	}
 }
 
-func ingestBytes(in Ingest) int { return len(in.Snapshot.Pane) + 2048 }
+func ingestBytes(in Ingest) int {
+	n := len(in.Snapshot.Pane) + 2048
+	for _, it := range in.Items {
+		n += len(it.Text) + 256
+	}
+	return n
+}
 
 func (b *batch) ingest(in Ingest) (Saved, error) {
 	h, err := b.session(in.Session)
@@ -108,12 +116,18 @@ func (b *batch) ingest(in Ingest) (Saved, error) {
 		}
 	}
 	for _, turn := range in.Turns {
-		n, err := b.report(h, turn, now)
+		n, said, err := b.report(h, turn, now)
 		if err != nil {
 			return Saved{}, fmt.Errorf("turn %s: %w", turn.Turn, err)
 		}
 		saved.Messages += n
+		saved.Said = saved.Said || said
 	}
+	said, err := b.saveItems(h, in.Items)
+	if err != nil {
+		return Saved{}, err
+	}
+	saved.Said = saved.Said || said > 0
 	if acked != nil {
 		acked.n, acked.dirty = in.Push.N, true
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -19,11 +20,34 @@ func (s *Store) StepMessage(ctx context.Context, mid string, e session.Event) (m
 		if m, err = b.message(mid); err != nil {
 			return err
 		}
-		m, err = b.step(m, e)
+		if m, err = b.step(m, e); err != nil {
+			return err
+		}
+		m, err = b.catchUp(m)
 		return err
 	})
 	if err != nil {
 		return m, fmt.Errorf("%s message %s: %w", e.Kind, mid, err)
+	}
+	return m, nil
+}
+
+// catchUp settles a message that has come to a turn whose end is on record: it was
+// told of late.
+func (b *batch) catchUp(m session.Message) (session.Message, error) {
+	if m.Turn == "" || m.Outcome != "" || m.Settled() {
+		return m, nil
+	}
+	h, err := b.session(m.Session)
+	if err != nil {
+		return m, err
+	}
+	t, _, err := b.turn(h, m.Turn)
+	if err != nil {
+		return m, err
+	}
+	if end, ended := t.end(m.Turn); ended {
+		return b.step(m, end)
 	}
 	return m, nil
 }
@@ -46,8 +70,8 @@ func (b *batch) step(m session.Message, e session.Event) (next session.Message, 
 	if err != nil {
 		return m, err
 	}
-	_, err = b.exec(`UPDATE messages SET state = ?, open = ?, reason = ?, turn = ?, outcome = ?, journal = ?, settled = ? WHERE number = ?`,
-		string(next.State), !next.Settled(), next.Reason, next.Turn, string(next.Outcome), next.Journal, nano(next.SettledAt), next.Order)
+	_, err = b.exec(`UPDATE messages SET state = ?, open = ?, reason = ?, turn = ?, outcome = ?, waited = ?, journal = ?, settled = ? WHERE number = ?`,
+		string(next.State), !next.Settled(), next.Reason, next.Turn, string(next.Outcome), next.Waited, next.Journal, nano(next.SettledAt), next.Order)
 	if err == nil && next.Text != m.Text {
 		_, err = b.exec(`UPDATE messages SET text = ? WHERE number = ?`, next.Text, next.Order)
 	}
@@ -58,50 +82,62 @@ func (b *batch) step(m session.Message, e session.Event) (next session.Message, 
 	return next, nil
 }
 
-// report steps the messages that a turn's report speaks of: the one that it began
-// with, and those that joined it. It returns how many changed. A
-// message of another session is left alone, whatever the runner says.
-func (b *batch) report(h *held, turn session.TurnReport, now time.Time) (changed int, err error) {
-	var events []session.Event
-	if turn.Began {
-		events = append(events, session.Event{Kind: session.Started, Turn: turn.Turn, At: now})
+// report notes a turn's report and steps the messages that it speaks of: those that
+// the engine shows to have, those that were handed over for it, and at its end all
+// that were in it. One that is told of after the end settles by the end that is on
+// record. It returns how many messages changed, and whether the turn did. A message
+// of another session is left alone, whatever the runner says.
+func (b *batch) report(h *held, r session.TurnReport, now time.Time) (changed int, said bool, err error) {
+	if r.Turn == "" {
+		return 0, false, nil
 	}
-	if out := turn.Outcome; out != nil {
-		e := session.Event{Kind: session.TurnEnded, Turn: turn.Turn, Verdict: out.Verdict, At: now,
-			Answer: out.Produced != nil && *out.Produced}
-		if out.Verdict == session.VerdictUnknown {
-			e.Reason = out.Detail
-		}
-		events = append(events, e)
-	}
-	if len(events) == 0 {
-		return 0, nil
-	}
-	var of []session.Message
-	err = b.each(func(row scanner) error {
-		m, err := scanMessage(row)
-		of = append(of, m)
-		return err
-	}, `SELECT `+messageColumns+messageTables+`WHERE m.session = ?1 AND m.open = 1 AND (m.id = ?2 OR m.turn = ?3 AND ?3 <> '')
-		ORDER BY m.number`, h.number, turn.Message, turn.Turn)
+	t, said, err := b.noteTurn(h, r, now)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
+	of, err := b.messagesOf(h, r)
+	if err != nil {
+		return 0, false, err
+	}
+	end, ended := t.end(r.Turn)
 	for _, m := range of {
+		events := make([]session.Event, 0, 2)
+		switch {
+		case m.ID == r.Message, slices.Contains(r.Echoed, m.ID):
+			events = append(events, session.Event{Kind: session.Started, Turn: r.Turn, At: now})
+		case slices.Contains(r.Joined, m.ID):
+			events = append(events, session.Event{Kind: session.Accept, Turn: r.Turn, At: now})
+		}
+		if ended {
+			events = append(events, end)
+		}
 		before := m
 		for _, e := range events {
-			if e.Kind == session.Started && m.ID != turn.Message {
-				continue
-			}
 			if m, err = b.step(m, e); err != nil {
-				return changed, err
+				return changed, said, err
 			}
 		}
 		if m != before { // also where only its outcome is another
 			changed++
 		}
 	}
-	return changed, nil
+	return changed, said, nil
+}
+
+// messagesOf are the open messages that a turn's report speaks of: in the turn, or
+// named by it.
+func (b *batch) messagesOf(h *held, r session.TurnReport) (of []session.Message, err error) {
+	named, err := json.Marshal(slices.Concat([]string{r.Message}, r.Joined, r.Echoed))
+	if err != nil {
+		return nil, err
+	}
+	err = b.each(func(row scanner) error {
+		m, err := scanMessage(row)
+		of = append(of, m)
+		return err
+	}, `SELECT `+messageColumns+messageTables+`WHERE m.session = ?1 AND m.open = 1
+		AND (m.turn = ?2 OR m.id IN (SELECT value FROM json_each(?3))) ORDER BY m.number`, h.number, r.Turn, string(named))
+	return of, err
 }
 
 // LoseAll tells every message that is being sent or pending in sessions of runner,
