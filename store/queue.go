@@ -26,6 +26,9 @@ const (
 	lingerMost = 10
 )
 
+// giveWayMost is how long a few pushes wait, so that pages are drawn first.
+const giveWayMost = 2 * time.Millisecond
+
 // op is one caller's change.
 type op struct {
 	run   func(*batch) error // makes it, in the batch's transaction; may run twice, after a rollback
@@ -93,10 +96,16 @@ func (q *queue) fits(bytes int) bool {
 // take returns the next batch, waiting for one; nil once the queue is closed and empty.
 func (q *queue) take() []*op {
 	q.linger()
-	for {
+	for waited := false; ; {
 		q.mu.Lock()
 		if len(q.ops) > 0 {
-			break
+			if waited || !q.patient() {
+				break
+			}
+			q.mu.Unlock()
+			waited = true
+			q.giveWay()
+			continue
 		}
 		closed := q.closed
 		q.mu.Unlock()
@@ -117,6 +126,39 @@ func (q *queue) take() []*op {
 	q.last = n
 	signal(q.room)
 	return next
+}
+
+// patient reports whether all that waits are a few pushes, which nobody waits for.
+func (q *queue) patient() bool {
+	if q.closed || len(q.ops) >= lingerOps {
+		return false
+	}
+	for _, o := range q.ops {
+		if o.push == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// giveWay lets pages be drawn before the disk is busy with what they show: until
+// giveWayMost has passed, more than a few pushes wait, or somebody waits.
+func (q *queue) giveWay() {
+	end := time.NewTimer(giveWayMost)
+	defer end.Stop()
+	for {
+		select {
+		case <-end.C:
+			return
+		case <-q.more:
+			q.mu.Lock()
+			patient := q.patient()
+			q.mu.Unlock()
+			if !patient {
+				return
+			}
+		}
+	}
 }
 
 // linger waits for those who are about to write, if there are many.
