@@ -20,7 +20,7 @@ func (d *Desk) Answer(ctx context.Context, id session.ID, promptID, option, text
 	}
 	p := f.Prompt()
 	if p == nil || p.ID != promptID {
-		return session.Problemf(session.ErrStalePrompt, "The engine no longer shows that prompt. Look at what it shows now.")
+		return session.Problemf(session.ErrStalePrompt, "This came too late: the engine no longer asks that. Look at what it asks now.")
 	}
 	if err := checkAnswer(*p, option, text); err != nil {
 		return err
@@ -76,11 +76,17 @@ func (d *Desk) Resize(ctx context.Context, id session.ID, cols, rows int) error 
 	return d.press(ctx, f, session.Command{Do: session.DoResize, Session: id, Cols: cols, Rows: rows})
 }
 
-// press sends a command to an engine on a screen and waits for its verdict.
+// press sends a command to an engine that a runner holds and waits for its verdict.
+// Any engine that can ask takes answers; keys and sizes are for terminals.
 func (d *Desk) press(_ context.Context, f session.Facts, c session.Command) error {
 	s := f.Session
-	if s.Runtime != session.Tmux {
-		return session.Problemf(session.ErrConflict, "This session's engine has no terminal here, so it takes no keys. Act where it runs.")
+	switch {
+	case s.Runtime == session.External:
+		return session.Problemf(session.ErrConflict, "This session is only watched. Act where its engine runs.")
+	case c.Do == session.DoAnswer && !s.Runtime.Asks():
+		return session.Problemf(session.ErrConflict, "This session's engine cannot be asked or answered: it gets one instruction and ends.")
+	case c.Do != session.DoAnswer && s.Runtime != session.Tmux:
+		return session.Problemf(session.ErrConflict, "This session's engine has no terminal, so it takes no keys. Send it a message, or answer what it asks.")
 	}
 	l := d.link(s.Runner)
 	if l == nil {

@@ -9,8 +9,23 @@ import (
 
 // Interrupt ends the running turn, and only that.
 func (d *Desk) Interrupt(ctx context.Context, id session.ID) error {
-	return d.command(ctx, id, session.DoInterrupt)
+	if err := d.command(ctx, id, session.DoInterrupt); err != nil {
+		return err
+	}
+	return d.doubt(ctx, id)
 }
+
+// doubt puts what was on its way when the turn was stopped in doubt, until the
+// engine says whether it has it: the turn's end settles it.
+func (d *Desk) doubt(ctx context.Context, id session.ID) error {
+	lost, err := d.store.LoseIn(context.WithoutCancel(ctx), id, stopped, d.Now())
+	if lost {
+		d.changed(id)
+	}
+	return err
+}
+
+const stopped = "The turn was stopped while this was being sent."
 
 // Stop ends the session's engine; the session stays readable. A runner that is
 // away is told when it comes back.
@@ -26,7 +41,10 @@ func (d *Desk) Stop(ctx context.Context, id session.ID) error {
 	if d.link(s.Runner) == nil {
 		return nil
 	}
-	return d.command(ctx, id, session.DoStop)
+	if err := d.command(ctx, id, session.DoStop); err != nil {
+		return err
+	}
+	return d.doubt(ctx, id)
 }
 
 // Restart starts the engine again in the same session.

@@ -115,6 +115,7 @@ func (d *Desk) open(l *link) {
 		d.logEnd(l, "settle messages", err)
 	}
 	l.settled.Store(true)
+	d.changedAll() // what is owed counts from here
 	q := store.Query{Limit: 500, Runner: l.name}
 	for {
 		recs, next, err := d.store.Records(l.ctx, q)
@@ -216,7 +217,10 @@ func fateEvents(m session.Message, f session.Fate, now time.Time) []session.Even
 	if f.Turn == "" {
 		f.Turn = m.Turn
 	}
-	began := session.Event{Kind: session.Started, Turn: f.Turn, At: now}
+	has := session.Event{Kind: session.Started, Turn: f.Turn, At: now}
+	if f.Unseen {
+		has.Kind = session.Accept
+	}
 	switch f.State {
 	case session.FateNever:
 		if m.Turn != "" { // it had begun, so a journal that knows nothing has lost it
@@ -226,12 +230,12 @@ func fateEvents(m session.Message, f session.Fate, now time.Time) []session.Even
 	case session.FateRefused:
 		return []session.Event{{Kind: session.Refused, Reason: "The runner could not hand it to the engine.", At: now}}
 	case session.FateRunning:
-		return []session.Event{began}
+		return []session.Event{has}
 	case session.FateEnded:
 		if f.Outcome == nil {
-			return []session.Event{began, lostTurn(f.Turn, runnerDied, now)}
+			return []session.Event{has, lostTurn(f.Turn, runnerDied, now)}
 		}
-		return []session.Event{began, session.TurnEnd(f.Turn, *f.Outcome, f.Blocked, now)}
+		return []session.Event{has, session.TurnEnd(f.Turn, *f.Outcome, f.Blocked, now)}
 	case session.FateLost:
 		return []session.Event{lostTurn(f.Turn, runnerDied, now)}
 	}

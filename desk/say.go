@@ -18,6 +18,7 @@ type Instruction struct {
 	Key     string // the sender's own: the same key twice is one message
 	Author  session.Author
 	Preempt bool // ends the running turn first
+	Steer   bool // joins the running turn, where the engine can; else it queues as any other
 }
 
 // Say queues an instruction and sends it when the engine can take it. It always
@@ -35,13 +36,18 @@ func (d *Desk) Say(ctx context.Context, id session.ID, in Instruction) (session.
 	if err := checkText(in.Text); err != nil {
 		return session.Message{}, err
 	}
+	if in.Preempt && in.Steer {
+		return session.Message{}, session.Problemf(session.ErrInvalid, "A message either ends the running turn or joins it: choose one of preempt and steer.")
+	}
 	if rec.Queued >= maxQueued {
 		return session.Message{}, session.Problemf(session.ErrTooMany, "%d messages wait already. Withdraw some first.", rec.Queued)
 	}
-	m, added, err := d.store.AddMessage(ctx, session.Message{
+	m := session.Message{
 		ID: session.NewID("m"), Session: id, Text: in.Text, Author: in.Author, State: session.Queued,
-		Key: in.Key, Preempt: in.Preempt, CreatedAt: d.Now(),
-	})
+		Key: in.Key, Preempt: in.Preempt, Steer: in.Steer, CreatedAt: d.Now(),
+	}
+	m.Waited = MustWait(d.Facts(rec), m)
+	m, added, err := d.store.AddMessage(ctx, m)
 	if err != nil {
 		return session.Message{}, err
 	}
@@ -66,15 +72,35 @@ func checkText(text string) error {
 	return nil
 }
 
-// Edit changes the text of a queued message.
-func (d *Desk) Edit(ctx context.Context, id session.ID, message, text string) (session.Message, error) {
+// Edit changes the text of a queued message. One that was returned is sent anew, as
+// another message with this text, since the engine has seen the old one's id; the
+// returned one is then withdrawn.
+func (d *Desk) Edit(ctx context.Context, id session.ID, message, text string, by session.Author) (session.Message, error) {
 	if err := checkText(text); err != nil {
 		return session.Message{}, err
 	}
-	return d.stepOwn(ctx, id, message, session.Event{Kind: session.Edited, Text: text, At: d.Now()})
+	m, err := d.store.Message(ctx, id, message)
+	if err != nil {
+		return session.Message{}, err
+	}
+	if m.State != session.Returned {
+		return d.stepOwn(ctx, id, message, session.Event{Kind: session.Edited, Text: text, At: d.Now()})
+	}
+	f, err := d.Session(ctx, id)
+	if err != nil {
+		return session.Message{}, err
+	}
+	again := session.Message{ID: session.NewID("m"), Session: id, Text: text, Author: by, State: session.Queued, CreatedAt: d.Now()}
+	again.Waited = MustWait(f, again)
+	if again, err = d.store.TakeBack(ctx, message, again); err != nil {
+		return session.Message{}, err
+	}
+	d.changed(id)
+	d.Drive(id)
+	return again, nil
 }
 
-// Withdraw takes back a queued message.
+// Withdraw takes back a queued message, or discards a returned one.
 func (d *Desk) Withdraw(ctx context.Context, id session.ID, message string) (session.Message, error) {
 	return d.stepOwn(ctx, id, message, session.Event{Kind: session.Withdraw, At: d.Now()})
 }
@@ -151,8 +177,17 @@ func (d *Desk) driveOnce(id session.ID) (sent bool, err error) {
 	}
 	l := d.link(rec.Session.Runner)
 	f := d.Facts(rec)
-	if l == nil || !l.settled.Load() || !MaySend(f, m) {
-		return false, nil
+	if l == nil || !l.settled.Load() {
+		return false, d.markWaiting(f, m)
+	}
+	if !MaySend(f, m) {
+		if err := d.markWaiting(f, m); err != nil || !f.CanSteer() {
+			return false, err
+		}
+		// One that joins the running turn goes past those that wait for its end.
+		if m, ok, err = d.store.NextSteer(d.ctx, id); err != nil || !ok {
+			return false, err
+		}
 	}
 	m, err = d.store.StepMessage(d.ctx, m.ID, session.Event{Kind: session.Send, Journal: l.journal, At: d.Now()})
 	if errors.Is(err, session.ErrConflict) {
@@ -164,9 +199,9 @@ func (d *Desk) driveOnce(id session.ID) (sent bool, err error) {
 	d.changed(id)
 	spec := session.SpecOf(rec.Session)
 	res, err := d.do(l, session.Command{
-		Do: session.DoTurn, Session: id, Spec: &spec, Message: m.ID, Text: m.Text, Preempt: m.Preempt,
+		Do: session.DoTurn, Session: id, Spec: &spec, Message: m.ID, Text: m.Text, Preempt: m.Preempt, Steer: m.Steer,
 	})
-	e := handedOver(res, err)
+	e := handedOver(rec.Session.Runtime, res, err)
 	held := ""
 	if e.Kind == session.NeverArrived {
 		held = session.CleanDetail(res.Message)
@@ -181,25 +216,53 @@ func (d *Desk) driveOnce(id session.ID) (sent bool, err error) {
 	return e.Kind != session.NeverArrived && e.Kind != session.Lost, nil
 }
 
-// MaySend decides whether m, the next in the queue, may be handed over now.
+// markWaiting notes of the first message in the queue that it has to wait there.
+func (d *Desk) markWaiting(f session.Facts, m session.Message) error {
+	if m.Waited || !MustWait(f, m) {
+		return nil
+	}
+	_, err := d.store.StepMessage(d.ctx, m.ID, session.Event{Kind: session.Waits, At: d.Now()})
+	return err
+}
+
+// MaySend decides whether m, which is next in the queue, may be handed over now.
 func MaySend(f session.Facts, m session.Message) bool {
-	if m.Preempt && f.Running() && f.Session.StoppedAt.IsZero() {
+	switch {
+	case m.Preempt && f.Running() && f.Session.StoppedAt.IsZero():
 		return true // the runner ends the running turn first
+	case m.Steer && f.CanSteer():
+		return true // nothing before it could go out now
 	}
 	return f.CanType() && !f.Owed
 }
 
-// handedOver is what a runner's answer to DoTurn means for the message.
-func handedOver(res session.Result, err error) session.Event {
+// MustWait decides whether m has to wait in the queue, as its sender sees it: the
+// engine is busy, asks something, or is not there. A session's first message, whose
+// engine is only starting, does not wait for anything else.
+func MustWait(f session.Facts, m session.Message) bool {
+	first := !f.State.Ended && (f.Newest == nil || f.Newest.ID == m.ID)
+	switch {
+	case MaySend(f, m):
+		return false
+	case f.Connected && first && f.Prompt() == nil && !f.Running() && !f.Owed && f.Session.StoppedAt.IsZero():
+		return f.Alive() != nil && !*f.Alive()
+	}
+	return true
+}
+
+// handedOver is what a runner's answer to DoTurn means for the message. An engine
+// that speaks a protocol says itself when it has it; one that does not has it once
+// its turn runs.
+func handedOver(runtime session.Runtime, res session.Result, err error) session.Event {
 	switch {
 	case errors.Is(err, ErrNotSent):
 		return session.Event{Kind: session.NeverArrived}
 	case err != nil:
 		return session.Event{Kind: session.Lost, Reason: contactLost}
-	case res.OK && res.Turn != "":
+	case res.OK && res.Turn != "" && !runtime.Structured():
 		return session.Event{Kind: session.Started, Turn: res.Turn}
 	case res.OK:
-		return session.Event{Kind: session.Accept}
+		return session.Event{Kind: session.Accept, Turn: res.Turn}
 	case res.Code == session.CodeBlocked || res.Code == session.CodeConflict:
 		return session.Event{Kind: session.NeverArrived} // the engine was not free: it stays in the queue
 	case res.Code == session.CodeInDoubt:

@@ -55,7 +55,7 @@ func (d *Desk) Take(ctx context.Context, runner, journal string, p session.Push,
 		return tooLarge
 	}
 	in := store.Ingest{
-		Session: p.Session, Snapshot: p.Snapshot, Reading: read(s, p.Snapshot), Turns: p.Turns,
+		Session: p.Session, Snapshot: p.Snapshot, Reading: read(s, p.Snapshot), Turns: p.Turns, Items: p.Items,
 		Now:  d.Now().UTC().Round(0), // as it would be read back
 		Push: &store.Pushed{Runner: runner, Journal: journal, N: p.N},
 	}
@@ -64,8 +64,8 @@ func (d *Desk) Take(ctx context.Context, runner, journal string, p session.Push,
 		d.stored(p.Session, saved, err)
 		if err == nil && (saved.Applied || saved.Messages > 0) {
 			// Only then can a queued message go out: the engine is free, or a turn
-			// has just begun that a message may preempt.
-			if st := saved.State; st.Reading.CanType || st.Since.Equal(st.Taken) {
+			// has just begun that a message may preempt or join.
+			if st := saved.State; st.Reading.CanType || st.Since.Equal(st.Taken) || len(p.Turns) > 0 {
 				d.Drive(p.Session)
 			}
 			d.lookAt(s, saved.State.Hold.Due)

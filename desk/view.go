@@ -100,6 +100,8 @@ func (d *Desk) stored(id session.ID, saved store.Saved, err error) {
 	switch {
 	case err != nil, saved.Messages > 0, saved.Applied && !d.views.shows(id, saved.State):
 		d.changed(id)
+	case saved.Said: // a conversation is drawn from what is stored
+		d.feed.Changed(id)
 	case saved.Applied:
 		d.feed.Changed(session.AnySession) // lists are read from the database
 	}

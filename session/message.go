@@ -28,7 +28,7 @@ const (
 	Pending   MessageState = "pending"   // handed to the engine
 	Delivered MessageState = "delivered" // its turn began with it, or the engine echoed it
 	Answered  MessageState = "answered"  // its turn ended ok, or failed after producing
-	Withdrawn MessageState = "withdrawn" // by the owner, while queued
+	Withdrawn MessageState = "withdrawn" // by the owner, while queued or once it came back; or its turn was stopped before the engine showed to have it
 	Returned  MessageState = "returned"  // could not be accepted; never sent again by itself
 	Blocked   MessageState = "blocked"   // a hook of the engine refused it
 	InDoubt   MessageState = "in-doubt"  // contact was lost after sending
@@ -110,6 +110,7 @@ const (
 	Refused      EventKind = "refused"       // it could not be handed over
 	Lost         EventKind = "lost"          // contact was lost while it was under way
 	NeverArrived EventKind = "never-arrived" // the runner's journal shows that it never came
+	Waits        EventKind = "waits"         // it cannot be handed over yet
 	Withdraw     EventKind = "withdraw"
 	Edited       EventKind = "edited"
 )
@@ -121,8 +122,14 @@ func TurnEnd(turn string, out LastTurn, block *Block, at time.Time) Event {
 		Kind: TurnEnded, Turn: turn, Verdict: out.Verdict, Answer: out.Produced != nil && *out.Produced,
 		Blocked: block != nil, Reason: out.Detail, At: at,
 	}
-	if block != nil && out.Verdict == VerdictOK {
-		e.Reason = block.Reason
+	switch out.Verdict {
+	case VerdictOK:
+		if e.Reason = ""; block != nil {
+			e.Reason = block.Reason
+		}
+	case VerdictFailed, VerdictKilled:
+	default:
+		e.Verdict = VerdictUnknown
 	}
 	return e
 }
@@ -141,7 +148,10 @@ func Step(m Message, e Event) (Message, error) {
 		switch {
 		case m.Outcome != "":
 		case m.State == Sending, m.State == InDoubt:
-			m.State, m.Reason, m.Turn = Pending, "", e.Turn
+			m.State, m.Reason = Pending, ""
+			if e.Turn != "" {
+				m.Turn = e.Turn
+			}
 		case m.State == Pending && m.Turn == "":
 			m.Turn = e.Turn
 		}
@@ -167,14 +177,18 @@ func Step(m Message, e Event) (Message, error) {
 		if m.State == Sending || m.State == InDoubt && m.Outcome == "" {
 			m.State, m.Reason, m.Journal, m.Turn, m.Waited = Queued, "", "", "", true
 		}
-	case Withdraw:
-		if m.State == Withdrawn {
-			return m, nil
+	case Waits:
+		if m.State == Queued {
+			m.Waited = true
 		}
-		if m.State != Queued {
+	case Withdraw:
+		switch m.State {
+		case Queued, Returned:
+			m.State, m.SettledAt = Withdrawn, e.At
+		case Withdrawn:
+		default:
 			return m, conflict(m, e)
 		}
-		m.State, m.SettledAt = Withdrawn, e.At
 	case Edited:
 		if m.State != Queued {
 			return m, conflict(m, e)
@@ -191,6 +205,9 @@ func started(m Message, e Event) Message {
 	case Sending, Pending, InDoubt:
 	default:
 		return m
+	}
+	if e.Turn == "" {
+		e.Turn = m.Turn
 	}
 	switch {
 	case m.Outcome == "", m.State == Pending && e.Turn != m.Turn:
@@ -239,8 +256,10 @@ func ended(m Message, e Event) Message {
 
 func conflict(m Message, e Event) error {
 	switch {
-	case m.State == Queued:
-		return fmt.Errorf("%s message %s: %w", e.Kind, m.ID, ErrConflict)
+	case e.Kind == Send:
+		return fmt.Errorf("%s message %s, which is %s: %w", e.Kind, m.ID, m.State, ErrConflict)
+	case m.State == Withdrawn:
+		return Problemf(ErrConflict, "This message has been taken back already.")
 	case e.Kind == Withdraw:
 		return Problemf(ErrConflict, "This message is on its way already and cannot be withdrawn. Stop the turn instead.")
 	}

@@ -26,7 +26,8 @@ func scanMessage(row scanner) (m session.Message, err error) {
 
 // AddMessage keeps a new message and puts it last in its session's queue: its
 // Order is given here, its ID too if it has none, and its state is Queued unless
-// it has one. If the session has a message with the same Key, that is returned
+// it has one. It has Waited if others are in the queue before it, unless it is to
+// join a turn that runs. If the session has a message with the same Key, that is returned
 // and added is false. It returns session.ErrNotFound if there is no such session.
 func (s *Store) AddMessage(ctx context.Context, m session.Message) (stored session.Message, added bool, err error) {
 	if m.ID == "" {
@@ -63,6 +64,12 @@ func (b *batch) addMessage(m session.Message) (stored session.Message, added boo
 	}
 	if taken {
 		return m, false, fmt.Errorf("the id %s is taken: %w", m.ID, session.ErrConflict)
+	}
+	if m.State == session.Queued && !m.Steer && !m.Waited {
+		err := b.row(`SELECT EXISTS (SELECT 1 FROM messages WHERE session = ? AND open = 1 AND state = 'queued')`, h.number).Scan(&m.Waited)
+		if err != nil {
+			return m, false, err
+		}
 	}
 	r, err := b.exec(`INSERT INTO messages (id, session, author, state, open, reason, turn, outcome, key, preempt, steer, waited, journal, created, settled, text)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -125,7 +132,17 @@ func (s *Store) Messages(ctx context.Context, id session.ID, before string, limi
 // turn first is before the others, which keep their order. ok is false
 // if the queue is empty.
 func (s *Store) NextQueued(ctx context.Context, id session.ID) (m session.Message, ok bool, err error) {
-	items, err := s.messages(ctx, `WHERE s.id = ? AND m.open = 1 AND m.state = 'queued' ORDER BY m.preempt DESC, m.number LIMIT 1`, string(id))
+	return s.nextQueued(ctx, id, `ORDER BY m.preempt DESC, m.number LIMIT 1`)
+}
+
+// NextSteer returns the first message in the queue that joins a turn that runs. ok
+// is false if there is none.
+func (s *Store) NextSteer(ctx context.Context, id session.ID) (m session.Message, ok bool, err error) {
+	return s.nextQueued(ctx, id, `AND m.steer = 1 ORDER BY m.number LIMIT 1`)
+}
+
+func (s *Store) nextQueued(ctx context.Context, id session.ID, which string) (m session.Message, ok bool, err error) {
+	items, err := s.messages(ctx, `WHERE s.id = ? AND m.open = 1 AND m.state = 'queued' `+which, string(id))
 	if err != nil {
 		return session.Message{}, false, fmt.Errorf("read the queue of %s: %w", id, err)
 	}
@@ -135,11 +152,36 @@ func (s *Store) NextQueued(ctx context.Context, id session.ID) (m session.Messag
 	return items[0], true, nil
 }
 
+// TakeBack puts a returned message's text, as its owner has edited it, in the queue
+// as a new message, and the returned one out of sight, both or neither. It returns
+// session.ErrConflict unless the message is returned.
+func (s *Store) TakeBack(ctx context.Context, mid string, m session.Message) (stored session.Message, err error) {
+	m.CreatedAt = fromNano(nano(m.CreatedAt))
+	err = s.change(ctx, len(m.Text), func(b *batch) error {
+		old, err := b.message(mid)
+		if err != nil {
+			return err
+		}
+		if old.State != session.Returned {
+			return session.Problemf(session.ErrConflict, "This message is not with you any more.")
+		}
+		if _, err := b.step(old, session.Event{Kind: session.Withdraw, At: m.CreatedAt}); err != nil {
+			return err
+		}
+		stored, _, err = b.addMessage(m)
+		return err
+	})
+	if err != nil {
+		return session.Message{}, fmt.Errorf("take back message %s: %w", mid, err)
+	}
+	return stored, nil
+}
+
 // Unsettled returns the messages that were handed to runner, or may have been, and
-// whose fate is open: sending, pending, and those delivered or in doubt without an
-// outcome. The oldest comes first.
+// whose fate is open: sending, pending, delivered or in doubt, while their turn has
+// not ended. The oldest comes first.
 func (s *Store) Unsettled(ctx context.Context, runner string) ([]session.Message, error) {
-	items, err := s.messages(ctx, `WHERE s.runner = ? AND m.open = 1 AND m.state <> 'queued' ORDER BY m.number`, runner)
+	items, err := s.messages(ctx, `WHERE s.runner = ? AND m.open = 1 AND m.state <> 'queued' AND m.outcome = '' ORDER BY m.number`, runner)
 	if err != nil {
 		return nil, fmt.Errorf("read unsettled messages of runner %s: %w", runner, err)
 	}

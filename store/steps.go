@@ -140,10 +140,29 @@ func (b *batch) messagesOf(h *held, r session.TurnReport) (of []session.Message,
 	return of, err
 }
 
-// LoseAll tells every message that is being sent or pending in sessions of runner,
-// or of any runner if that is empty, that contact was lost, and returns these
-// sessions. At the console's start it takes back what nobody knows any more.
+// LoseAll tells every message that is under way in sessions of runner, or of any
+// runner if that is empty, that contact was lost, and returns these sessions. At the
+// console's start it takes back what nobody knows any more.
 func (s *Store) LoseAll(ctx context.Context, runner, reason string, at time.Time) (ids []session.ID, err error) {
+	ids, err = s.lose(ctx, reason, at, `(?1 = '' OR s.runner = ?1)`, runner)
+	if err != nil {
+		return nil, fmt.Errorf("lose messages of runner %q: %w", runner, err)
+	}
+	return ids, nil
+}
+
+// LoseIn is LoseAll for the messages of one session, and reports whether there were
+// any.
+func (s *Store) LoseIn(ctx context.Context, id session.ID, reason string, at time.Time) (any bool, err error) {
+	ids, err := s.lose(ctx, reason, at, `s.id = ?1`, string(id))
+	if err != nil {
+		return false, fmt.Errorf("lose messages of %s: %w", id, err)
+	}
+	return len(ids) > 0, nil
+}
+
+// lose steps the messages that are sending or pending, of those that where chooses.
+func (s *Store) lose(ctx context.Context, reason string, at time.Time, where, of string) (ids []session.ID, err error) {
 	e := session.Event{Kind: session.Lost, Reason: reason, At: at.UTC().Round(0)}
 	err = s.change(ctx, 0, func(b *batch) error {
 		ids = nil
@@ -152,8 +171,8 @@ func (s *Store) LoseAll(ctx context.Context, runner, reason string, at time.Time
 			m, err := scanMessage(row)
 			lost = append(lost, m)
 			return err
-		}, `SELECT `+messageColumns+messageTables+`WHERE m.open = 1 AND m.state IN ('sending', 'pending') AND (?1 = '' OR s.runner = ?1)
-			ORDER BY m.session, m.number`, runner)
+		}, `SELECT `+messageColumns+messageTables+`WHERE m.open = 1 AND m.state IN ('sending', 'pending') AND m.outcome = ''
+			AND `+where+` ORDER BY m.session, m.number`, of)
 		if err != nil {
 			return err
 		}
@@ -166,8 +185,5 @@ func (s *Store) LoseAll(ctx context.Context, runner, reason string, at time.Time
 		ids = slices.Compact(ids)
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("lose messages of runner %q: %w", runner, err)
-	}
-	return ids, nil
+	return ids, err
 }

@@ -134,7 +134,7 @@ func (s *Server) apiSay(c echo.Context) error {
 		return err
 	}
 	m, err := s.desk.Say(c.Request().Context(), sessionID(c), desk.Instruction{
-		Text: in.Text, Key: in.Key, Preempt: in.Preempt, Author: author(c),
+		Text: in.Text, Key: in.Key, Preempt: in.Preempt, Steer: in.Steer, Author: author(c),
 	})
 	if err != nil {
 		return err
@@ -190,7 +190,7 @@ func (s *Server) apiEdit(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if m, err = s.desk.Edit(c.Request().Context(), m.Session, m.ID, in.Text); err != nil {
+	if m, err = s.desk.Edit(c.Request().Context(), m.Session, m.ID, in.Text, author(c)); err != nil {
 		return err
 	}
 	return c.JSON(http.StatusOK, toMessage(m))

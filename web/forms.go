@@ -45,7 +45,7 @@ func (s *Server) say(c echo.Context) error {
 
 func (s *Server) editMessage(c echo.Context) error {
 	id := sessionID(c)
-	if _, err := s.desk.Edit(c.Request().Context(), id, c.Param("message"), lines(c.FormValue("text"))); err != nil {
+	if _, err := s.desk.Edit(c.Request().Context(), id, c.Param("message"), lines(c.FormValue("text")), session.ByOwner); err != nil {
 		return s.onSession(c, err, asked{}, "")
 	}
 	return back(c, "/sessions/"+string(id))
