@@ -85,7 +85,7 @@ func (d *Desk) Connected(runner string) bool { return d.link(runner) != nil }
 func (d *Desk) Facts(rec store.Record) session.Facts {
 	f := session.Facts{
 		Session: rec.Session, State: rec.State, Newest: rec.Newest,
-		Owed: rec.Owed, Queued: rec.Queued, Waiting: rec.Waiting,
+		Queued: rec.Queued, Waiting: rec.Waiting,
 	}
 	if rec.Session.Runtime == session.External {
 		f.Connected = session.ExternalConnected(rec.State.Taken, d.Now())
@@ -95,6 +95,7 @@ func (d *Desk) Facts(rec store.Record) session.Facts {
 	if l := d.link(rec.Session.Runner); l != nil {
 		f.Connected = true
 		f.Fresh = !rec.State.Taken.IsZero() && !rec.State.Taken.Before(l.since)
+		f.Owed = rec.Owed && l.settled.Load() // before, nobody knows
 	}
 	if f.Queued > 0 {
 		f.Held = d.hold(rec.Session.ID)
