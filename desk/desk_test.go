@@ -163,14 +163,20 @@ func (o *office) connect(name string, answer func(session.Command) (session.Resu
 // shows pushes a snapshot and waits until all that follows from it is done.
 func (m *machine) shows(id session.ID, snap session.Snapshot, turns ...session.TurnReport) {
 	m.o.t.Helper()
+	m.pushes(session.Push{Session: id, Snapshot: snap, Turns: turns})
+}
+
+// pushes pushes p, with the next number.
+func (m *machine) pushes(p session.Push) {
+	m.o.t.Helper()
 	m.n++
-	err := m.o.Take(m.o.t.Context(), m.name, "j-"+m.name, session.Push{N: m.n, Session: id, Snapshot: snap, Turns: turns}, func(err error) {
-		if err != nil {
-			m.o.t.Error(err)
-		}
-	})
-	if err != nil {
+	p.N = m.n
+	stored := make(chan error, 1)
+	if err := m.o.Take(m.o.t.Context(), m.name, "j-"+m.name, p, func(err error) { stored <- err }); err != nil {
 		m.o.t.Fatal(err)
+	}
+	if err := <-stored; err != nil { // the writer may wait a little for others
+		m.o.t.Error(err)
 	}
 	synctest.Wait()
 }

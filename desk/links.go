@@ -160,6 +160,9 @@ func (d *Desk) openOne(l *link, rec store.Record) error {
 
 // settle asks the runner's journal what became of messages whose fate is open.
 func (d *Desk) settle(l *link) error {
+	if err := d.store.LoseTurns(l.ctx, l.name, l.journal, beganAnew, d.Now()); err != nil {
+		return err
+	}
 	open, err := d.store.Unsettled(l.ctx, l.name)
 	if err != nil {
 		return err

@@ -23,7 +23,7 @@ const unknown = -1
 
 // saveItems takes the items of a push; the newest of an ID stands, where the first
 // of it stood.
-func (b *batch) saveItems(h *held, items []session.Item) (saved int, err error) {
+func (b *batch) saveItems(h *held, journal string, items []session.Item) (saved int, err error) {
 	if len(items) == 0 {
 		return 0, nil
 	}
@@ -34,7 +34,7 @@ func (b *batch) saveItems(h *held, items []session.Item) (saved int, err error) 
 		if it.ID == "" {
 			continue // nothing could change it, nor tell it from its repeat
 		}
-		if err := b.saveItem(h, it); err != nil {
+		if err := b.saveItem(h, journal, it); err != nil {
 			return saved, fmt.Errorf("item %s: %w", session.Line(it.ID, 60), err)
 		}
 		saved++
@@ -42,15 +42,15 @@ func (b *batch) saveItems(h *held, items []session.Item) (saved int, err error) 
 	return saved, b.pruneItems(h)
 }
 
-func (b *batch) saveItem(h *held, it session.Item) error {
+func (b *batch) saveItem(h *held, journal string, it session.Item) error {
 	var number, place, bytes int64
-	err := b.row(`SELECT number, place, bytes FROM items WHERE session = ? AND item = ?`, h.number, it.ID).Scan(&number, &place, &bytes)
+	err := b.row(`SELECT number, place, bytes FROM items WHERE session = ? AND item = ? AND journal = ?`, h.number, it.ID, journal).Scan(&number, &place, &bytes)
 	known := err == nil
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
 	if !known || place%2 == 1 && it.Turn != "" {
-		if place, err = b.placeOf(h, it, place); err != nil {
+		if place, err = b.placeOf(h, journal, it, place); err != nil {
 			return err
 		}
 	}
@@ -61,7 +61,7 @@ func (b *batch) saveItem(h *held, it session.Item) error {
 	if known {
 		_, err = b.exec(`UPDATE items SET place = ?, bytes = ?, body = ? WHERE number = ?`, place, len(text), string(text), number)
 	} else {
-		_, err = b.exec(`INSERT INTO items (session, place, item, bytes, body) VALUES (?, ?, ?, ?, ?)`, h.number, place, it.ID, len(text), string(text))
+		_, err = b.exec(`INSERT INTO items (session, place, journal, item, bytes, body) VALUES (?, ?, ?, ?, ?, ?)`, h.number, place, journal, it.ID, len(text), string(text))
 		h.items++
 	}
 	h.itemBytes += int64(len(text)) - bytes
@@ -70,9 +70,9 @@ func (b *batch) saveItem(h *held, it session.Item) error {
 
 // placeOf is where an item stands: in its turn, or else before the turn that comes
 // next, unless it stands somewhere already.
-func (b *batch) placeOf(h *held, it session.Item, place int64) (int64, error) {
+func (b *batch) placeOf(h *held, journal string, it session.Item, place int64) (int64, error) {
 	if it.Turn != "" {
-		t, ok, err := b.turn(h, it.Turn)
+		t, ok, err := b.turn(h, journal, it.Turn)
 		if err != nil || ok {
 			return 2 * t.number, err
 		}

@@ -115,15 +115,19 @@ func (b *batch) ingest(in Ingest) (Saved, error) {
 			in.Early(next)
 		}
 	}
+	journal := ""
+	if in.Push != nil {
+		journal = in.Push.Journal
+	}
 	for _, turn := range in.Turns {
-		n, said, err := b.report(h, turn, now)
+		n, said, err := b.report(h, journal, turn, now)
 		if err != nil {
 			return Saved{}, fmt.Errorf("turn %s: %w", turn.Turn, err)
 		}
 		saved.Messages += n
 		saved.Said = saved.Said || said
 	}
-	said, err := b.saveItems(h, in.Items)
+	said, err := b.saveItems(h, journal, in.Items)
 	if err != nil {
 		return Saved{}, err
 	}

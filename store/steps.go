@@ -42,7 +42,7 @@ func (b *batch) catchUp(m session.Message) (session.Message, error) {
 	if err != nil {
 		return m, err
 	}
-	t, _, err := b.turn(h, m.Turn)
+	t, _, err := b.turn(h, m.Journal, m.Turn)
 	if err != nil {
 		return m, err
 	}
@@ -87,15 +87,15 @@ func (b *batch) step(m session.Message, e session.Event) (next session.Message, 
 // that were in it. One that is told of after the end settles by the end that is on
 // record. It returns how many messages changed, and whether the turn did. A message
 // of another session is left alone, whatever the runner says.
-func (b *batch) report(h *held, r session.TurnReport, now time.Time) (changed int, said bool, err error) {
+func (b *batch) report(h *held, journal string, r session.TurnReport, now time.Time) (changed int, said bool, err error) {
 	if r.Turn == "" {
 		return 0, false, nil
 	}
-	t, said, err := b.noteTurn(h, r, now)
+	t, said, err := b.noteTurn(h, journal, r, now)
 	if err != nil {
 		return 0, false, err
 	}
-	of, err := b.messagesOf(h, r)
+	of, err := b.messagesOf(h, journal, r)
 	if err != nil {
 		return 0, false, err
 	}
@@ -126,7 +126,7 @@ func (b *batch) report(h *held, r session.TurnReport, now time.Time) (changed in
 
 // messagesOf are the open messages that a turn's report speaks of: in the turn, or
 // named by it.
-func (b *batch) messagesOf(h *held, r session.TurnReport) (of []session.Message, err error) {
+func (b *batch) messagesOf(h *held, journal string, r session.TurnReport) (of []session.Message, err error) {
 	named, err := json.Marshal(slices.Concat([]string{r.Message}, r.Joined, r.Echoed))
 	if err != nil {
 		return nil, err
@@ -136,7 +136,8 @@ func (b *batch) messagesOf(h *held, r session.TurnReport) (of []session.Message,
 		of = append(of, m)
 		return err
 	}, `SELECT `+messageColumns+messageTables+`WHERE m.session = ?1 AND m.open = 1
-		AND (m.turn = ?2 OR m.id IN (SELECT value FROM json_each(?3))) ORDER BY m.number`, h.number, r.Turn, string(named))
+		AND (m.turn = ?2 AND m.journal = ?3 OR m.id IN (SELECT value FROM json_each(?4))) ORDER BY m.number`,
+		h.number, r.Turn, journal, string(named))
 	return of, err
 }
 

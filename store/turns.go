@@ -35,10 +35,10 @@ func (t turn) end(id string) (e session.Event, ok bool) {
 	return session.TurnEnd(id, *t.outcome, t.blocked, fromNano(t.ended)), true
 }
 
-// turn reads a row of turns; ok is false if no report has told of it.
-func (b *batch) turn(h *held, id string) (t turn, ok bool, err error) {
+// turn reads a row of turns; ok is false if no report of that journal has told of it.
+func (b *batch) turn(h *held, journal, id string) (t turn, ok bool, err error) {
 	var outcome, blocked string
-	err = b.row(`SELECT number, began, ended, outcome, blocked, usage FROM turns WHERE session = ? AND turn = ?`, h.number, id).
+	err = b.row(`SELECT number, began, ended, outcome, blocked, usage FROM turns WHERE session = ? AND turn = ? AND journal = ?`, h.number, id, journal).
 		Scan(&t.number, &t.began, &t.ended, &outcome, &blocked, &t.usage)
 	if errors.Is(err, sql.ErrNoRows) {
 		return turn{}, false, nil
@@ -57,8 +57,8 @@ func (b *batch) turn(h *held, id string) (t turn, ok bool, err error) {
 
 // noteTurn writes what a report says of its turn. The first report of a beginning,
 // and of an end, stands: a runner repeats itself.
-func (b *batch) noteTurn(h *held, r session.TurnReport, now time.Time) (t turn, changed bool, err error) {
-	t, known, err := b.turn(h, r.Turn)
+func (b *batch) noteTurn(h *held, journal string, r session.TurnReport, now time.Time) (t turn, changed bool, err error) {
+	t, known, err := b.turn(h, journal, r.Turn)
 	if err != nil {
 		return turn{}, false, err
 	}
@@ -92,8 +92,8 @@ func (b *batch) noteTurn(h *held, r session.TurnReport, now time.Time) (t turn, 
 			t.began, t.ended, outcome, blocked, t.usage, t.number)
 		return t, true, err
 	}
-	res, err := b.exec(`INSERT INTO turns (session, turn, began, ended, outcome, blocked, usage) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		h.number, r.Turn, t.began, t.ended, outcome, blocked, t.usage)
+	res, err := b.exec(`INSERT INTO turns (session, journal, turn, began, ended, outcome, blocked, usage) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+		h.number, journal, r.Turn, t.began, t.ended, outcome, blocked, t.usage)
 	if err == nil {
 		t.number, err = res.LastInsertId()
 	}
@@ -143,6 +143,23 @@ func (b *batch) newestTurn(h *held) (int64, error) {
 	}
 	err := b.row(`SELECT coalesce(max(number), 0) FROM turns WHERE session = ?`, h.number).Scan(&h.newest)
 	return h.newest, err
+}
+
+// LoseTurns ends the turns of runner's sessions that a journal other than journal
+// began and never ended: nobody knows how, nor ever will.
+func (s *Store) LoseTurns(ctx context.Context, runner, journal, why string, at time.Time) error {
+	text, err := json.Marshal(session.LastTurn{Verdict: session.VerdictUnknown, Detail: why})
+	if err == nil {
+		err = s.change(ctx, 0, func(b *batch) error {
+			_, err := b.exec(`UPDATE turns SET ended = ?, outcome = ? WHERE ended = 0 AND journal <> ?
+				AND session IN (SELECT number FROM sessions WHERE runner = ?)`, nano(at), string(text), journal, runner)
+			return err
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("lose turns of runner %q: %w", runner, err)
+	}
+	return nil
 }
 
 // Conversation returns a page of a session's turns with what was said in them, both
