@@ -1,0 +1,51 @@
+package claudejson
+
+import (
+	"strings"
+
+	"signalbox/session"
+)
+
+// Tried is the version that this package was tried with; the one before it that
+// is in its tests is 2.1.197.
+const Tried = "2.1.332"
+
+// Always are the flags that every start has. Echoed user messages tell what the
+// engine has, partial ones let an answer be read while it is written, and
+// questions come over the stream instead of being refused.
+const Always = "-p --input-format stream-json --output-format stream-json --verbose " +
+	"--replay-user-messages --include-partial-messages --permission-prompt-tool stdio"
+
+// Level says what a trust level becomes. Flags are the same when a conversation is
+// begun and when it is resumed.
+type Level struct {
+	Trust session.Trust
+	Flags string
+	Means string // what the engine then does, for docs/trust.md
+}
+
+// Levels are the trust levels of this runtime, least first.
+var Levels = []Level{
+	{session.TrustRead, "--permission-mode dontAsk --tools=Read,Glob,Grep", "has only the tools Read, Glob and Grep"},
+	{session.TrustEdit, "--permission-mode acceptEdits --disallowedTools=Bash", "edits files in this folder, has no shell, and asks for the rest"},
+	{session.TrustFull, "--permission-mode bypassPermissions", "asks for nothing (Claude refuses this to root outside a sandbox)"},
+	{session.TrustAsk, "--permission-mode default", "asks before it edits or runs anything"},
+}
+
+// Flags are the arguments of a start at this trust level; the empty level is the
+// least. thread is the conversation to go on with; empty begins one. It returns a
+// Problem for a level that the engine cannot honour.
+func Flags(trust session.Trust, thread string) ([]string, error) {
+	for _, l := range Levels {
+		if l.Trust != trust && trust != "" {
+			continue
+		}
+		args := append(strings.Fields(Always), strings.Fields(l.Flags)...)
+		if thread != "" {
+			args = append(args, "--resume", thread)
+		}
+		return args, nil
+	}
+	return nil, session.Problemf(session.ErrInvalid,
+		"claude cannot honour the trust level %s over its stream.", session.Line(string(trust), 20))
+}
