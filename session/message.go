@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -132,6 +133,23 @@ func TurnEnd(turn string, out LastTurn, block *Block, at time.Time) Event {
 		e.Verdict = VerdictUnknown
 	}
 	return e
+}
+
+// Events is what a turn's report means for m, which it names or which is in that
+// turn: that the engine has it, or that it was handed over for this turn; and the
+// turn's end, if that is on record, also where the report comes after it. end is nil
+// while the turn runs.
+func (r TurnReport) Events(m Message, end *Event, at time.Time) (events []Event) {
+	switch {
+	case m.ID == r.Message, slices.Contains(r.Echoed, m.ID):
+		events = append(events, Event{Kind: Started, Turn: r.Turn, At: at})
+	case slices.Contains(r.Joined, m.ID):
+		events = append(events, Event{Kind: Accept, Turn: r.Turn, At: at})
+	}
+	if end != nil {
+		events = append(events, *end)
+	}
+	return events
 }
 
 // Step is the pure step of a message's life. It returns ErrConflict for an

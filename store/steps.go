@@ -46,8 +46,8 @@ func (b *batch) catchUp(m session.Message) (session.Message, error) {
 	if err != nil {
 		return m, err
 	}
-	if end, ended := t.end(m.Turn); ended {
-		return b.step(m, end)
+	if end := t.end(m.Turn); end != nil {
+		return b.step(m, *end)
 	}
 	return m, nil
 }
@@ -82,11 +82,9 @@ func (b *batch) step(m session.Message, e session.Event) (next session.Message, 
 	return next, nil
 }
 
-// report notes a turn's report and steps the messages that it speaks of: those that
-// the engine shows to have, those that were handed over for it, and at its end all
-// that were in it. One that is told of after the end settles by the end that is on
-// record. It returns how many messages changed, and whether the turn did. A message
-// of another session is left alone, whatever the runner says.
+// report notes a turn's report and steps the messages that it speaks of. It returns
+// how many of them changed, and whether the turn did. A message of another session
+// is left alone, whatever the runner says.
 func (b *batch) report(h *held, journal string, r session.TurnReport, now time.Time) (changed int, said bool, err error) {
 	if r.Turn == "" {
 		return 0, false, nil
@@ -99,20 +97,10 @@ func (b *batch) report(h *held, journal string, r session.TurnReport, now time.T
 	if err != nil {
 		return 0, false, err
 	}
-	end, ended := t.end(r.Turn)
+	end := t.end(r.Turn)
 	for _, m := range of {
-		events := make([]session.Event, 0, 2)
-		switch {
-		case m.ID == r.Message, slices.Contains(r.Echoed, m.ID):
-			events = append(events, session.Event{Kind: session.Started, Turn: r.Turn, At: now})
-		case slices.Contains(r.Joined, m.ID):
-			events = append(events, session.Event{Kind: session.Accept, Turn: r.Turn, At: now})
-		}
-		if ended {
-			events = append(events, end)
-		}
 		before := m
-		for _, e := range events {
+		for _, e := range r.Events(m, end, now) {
 			if m, err = b.step(m, e); err != nil {
 				return changed, said, err
 			}

@@ -27,12 +27,13 @@ type turn struct {
 	usage   string
 }
 
-// end is the event of the turn's end; ok is false while it runs.
-func (t turn) end(id string) (e session.Event, ok bool) {
+// end is the event of the turn's end; nil while it runs.
+func (t turn) end(id string) *session.Event {
 	if t.outcome == nil {
-		return session.Event{}, false
+		return nil
 	}
-	return session.TurnEnd(id, *t.outcome, t.blocked, fromNano(t.ended)), true
+	e := session.TurnEnd(id, *t.outcome, t.blocked, fromNano(t.ended))
+	return &e
 }
 
 // turn reads a row of turns; ok is false if no report of that journal has told of it.
