@@ -26,6 +26,7 @@ const Answer = "The answer is 42."
 //	RUN=NAME     runs "touch NAME" by a tool, once for each NAME
 //	TWICE=NAME   the same twice, one after the other
 //	TALL=NAME    the same as the last line of a long script
+//	HOLD=NAME    runs a command by a tool, in the sandbox, that ends once the file NAME is there
 //	WRITE=NAME   writes a file of many lines by a tool
 //	WORK=FOLDER  writes FOLDER/w.txt and runs "touch ran.txt", each by a tool; WORK=FOLDER resumed does so again.
 //	             Codex, which writes by a command, is also to touch FOLDER/../outside.txt
@@ -97,7 +98,7 @@ func (m *Model) Forget() {
 	m.texts = nil
 }
 
-var word = regexp.MustCompile(`\b(SAY|RUN|TWICE|TALL|WRITE|WORK|ASK|PLAN|SLEEP|STREAM|CUT|FAIL)=([^\s"\\<` + "`" + `]+)(?: (resumed))?`)
+var word = regexp.MustCompile(`\b(SAY|RUN|TWICE|TALL|HOLD|WRITE|WORK|ASK|PLAN|SLEEP|STREAM|CUT|FAIL)=([^\s"\\<` + "`" + `]+)(?: (resumed))?`)
 
 // reply is what the model says: words, or calls of tools.
 type reply struct {
@@ -179,7 +180,7 @@ func (m *Model) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 // callsOf is how many replies of a word call tools.
-var callsOf = map[string]int{"RUN": 1, "TWICE": 2, "TALL": 1, "WRITE": 1, "WORK": 1, "ASK": 1, "PLAN": 1}
+var callsOf = map[string]int{"RUN": 1, "TWICE": 2, "TALL": 1, "HOLD": 1, "WRITE": 1, "WORK": 1, "ASK": 1, "PLAN": 1}
 
 // Lines is how many lines TALL and WRITE have, besides the last.
 const Lines = 60
@@ -190,6 +191,8 @@ func (m *Model) does(what, name string) []call {
 		return []call{{kind: "shell", command: "touch " + name, asks: true}}
 	case "TALL":
 		return []call{{kind: "shell", command: lines("echo step %02d of the long script") + "touch " + name, asks: true}}
+	case "HOLD":
+		return []call{{kind: "shell", command: "until [ -e " + name + " ]; do sleep 0.05; done"}}
 	case "WRITE":
 		return []call{{kind: "write", path: name, content: lines("row %02d of the new file"), asks: true}}
 	case "WORK":
@@ -234,7 +237,7 @@ func fail(w http.ResponseWriter, r *http.Request, name string) {
 	if name == "limit" {
 		w.WriteHeader(http.StatusTooManyRequests)
 		json.NewEncoder(w).Encode(object{"type": "error", "error": object{
-			"type": "usage_limit_reached", "message": "The usage limit has been reached.", "resets_in_seconds": 3600, "code": 429,
+			"type": "usage_limit_reached", "message": "The usage limit has been reached.", "resets_in_seconds": 3600,
 		}})
 		return
 	}
