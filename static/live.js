@@ -4,7 +4,10 @@
 // Protocol. An element with data-live="PATH" opens a websocket to PATH. The
 // server sends text messages of HTML fragments, elements that each have the id
 // of one in the page; each is morphed into its counterpart. The pane, a <pre> of
-// <span class="ln"> lines, comes first in its message and is patched by lines.
+// <span class="ln"> lines, comes first in its message and is patched by lines: with
+// data-same it holds only the lines from the first that differs. An entry of a
+// conversation has data-talk and stands behind the one that its data-after names;
+// one with data-gone is there no more, and a list with data-only names all there are.
 // The first message is the whole current state, later ones what changed. An
 // empty message every 15 s says that the server is there. Close code 4401 means
 // signed out. Elements with data-keep are never touched.
@@ -44,10 +47,47 @@
     parser.innerHTML = html;
     for (const now of [...parser.content.children]) {
       const old = document.getElementById(now.id);
+      if (now.dataset.talk) {
+        patchEntry(now);
+        continue;
+      }
+      if ('only' in now.dataset) {
+        const only = new Set(now.dataset.only.split(' '));
+        [...old?.children || []].forEach((e) => only.has(e.id) || e.remove());
+        continue;
+      }
       if (!old) continue;
+      if ('gone' in now.dataset) {
+        waiting.delete(now.id);
+        old.remove();
+        continue;
+      }
       if (now.dataset.title) document.title = now.dataset.title;
       Idiomorph.morph(old, now, rules);
     }
+  }
+
+  // The conversation ---------------------------------------------------------
+
+  const waiting = new Map(); // entries that wait while text in them is selected, by id
+
+  function patchEntry(now) {
+    const list = document.getElementById('talk-' + now.dataset.talk);
+    if (!list) return;
+    const old = document.getElementById(now.id);
+    if (old && selectedIn(old)) {
+      waiting.set(now.id, now);
+      return;
+    }
+    waiting.delete(now.id);
+    look();
+    if (old) Idiomorph.morph(old, now, rules);
+    const entry = old || now;
+    if ((entry.previousElementSibling?.id || '') !== entry.dataset.after || entry.parentNode !== list) {
+      const before = document.getElementById(entry.dataset.after);
+      before ? before.after(entry) : list.prepend(entry);
+    }
+    if (following) requestAnimationFrame(keepUp);
   }
 
   // The pane -----------------------------------------------------------------
@@ -56,25 +96,29 @@
   const scroller = document.querySelector('[data-scroll]');
   const latest = document.querySelector('[data-follow]');
   let following = true; // the reader is at the end of the output
-  let shown = null; // the HTML of each line in the pane, null until the first patch
-  let held = ''; // a patch that waits while text in the pane is selected
+  let known = []; // the HTML of each line that the server has sent
+  let shown = null; // of each line in the pane, null until the first patch
+  let held = null; // a patch that waits while text in the pane is selected
 
   function patchPane(html) {
     const start = html.indexOf('>') + 1;
-    const pane = document.getElementById(/ id="([^"]+)"/.exec(html)[1]);
-    if (!pane) return;
-    if (selectedIn(pane)) {
-      held = html;
-      return;
-    }
-    held = '';
+    const said = (name) => new RegExp(` ${name}="([^"]*)"`).exec(html.slice(0, start))?.[1];
+    const lines = html.length > start ? html.slice(start + 17, -7).split(BETWEEN) : [];
+    const same = Number(said('data-same') || 0), drop = Number(said('data-drop') || 0);
+    known = known.slice(drop, drop + same).concat(lines);
+    held = { id: said('id'), lines: known, seq: said('data-seq') };
+    showPane();
+  }
+
+  function showPane() {
+    const { id, lines, seq } = held, pane = document.getElementById(id);
+    if (!pane || selectedIn(pane)) return;
+    held = null;
     look();
-    const body = html.slice(start);
-    const next = body ? body.slice(17, -7).split(BETWEEN) : [];
-    if (shown) patchLines(pane, next);
-    else pane.innerHTML = body;
-    shown = next;
-    pane.dataset.seq = / data-seq="([^"]*)"/.exec(html)[1];
+    if (shown) patchLines(pane, lines);
+    else pane.innerHTML = lines.length ? '<span class="ln">' + lines.join(BETWEEN) + '</span>' : '';
+    shown = lines;
+    pane.dataset.seq = seq;
     if (following) requestAnimationFrame(keepUp); // a layout of its own would hold the text up
   }
 
@@ -121,11 +165,17 @@
     look();
     if (following) toEnd();
   }
-  on(document, 'selectionchange', () => held && patchPane(held));
+  on(document, 'selectionchange', () => {
+    if (held) showPane();
+    waiting.forEach(patchEntry);
+  });
   if (scroller) {
     toEnd();
     on(scroller, 'scroll', look, { passive: true });
     new ResizeObserver(keepUp).observe(scroller);
+    on(scroller, 'click', (e) => { // who unfolds something reads it
+      if (e.target.closest('summary')) requestAnimationFrame(() => { place = -1; look(); });
+    });
     on(latest, 'click', () => { toEnd(); following = latest.hidden = true; });
   }
 
@@ -153,6 +203,7 @@
     if (matchMedia('(min-width: 768px)').matches) url.searchParams.set('list', '1'); // it stands beside
     started = Date.now();
     socket = new WebSocket(url);
+    live.dataset.live = live.dataset.live.replace(/([?&])have=\w*&?/, '$1'); // it speaks of the page as it came
     socket.onmessage = (e) => {
       heard = Date.now();
       tries = 0;

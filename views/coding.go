@@ -16,10 +16,11 @@ type Coding struct {
 	CanStop      bool // the engine is there and can be ended
 	CanRestart   bool // the engine has ended and can be started again
 
-	Notice      string   // what the owner must know about the whole page, such as how old it is; empty: none
-	Error       *Problem // what the last form of this page could not do; nil: nothing
-	Banner      *Banner  // nil unless the last turn failed
-	Prompt      *Prompt  // nil unless the engine waits for an answer
+	Notice      string       // what the owner must know about the whole page, such as how old it is; empty: none
+	Error       *Problem     // what the last form of this page could not do; nil: nothing
+	Banner      *Banner      // nil unless the last turn failed
+	Prompt      *Prompt      // nil unless the engine waits for an answer
+	Talk        Conversation // zero unless the engine speaks a protocol
 	Pane        Pane
 	Placeholder *Placeholder // nil if the engine has printed anything
 	Messages    MessageList
@@ -92,6 +93,7 @@ type Message struct {
 	CanEdit   bool   // queued: it may be changed or withdrawn
 	CanMoveUp bool   // another is queued before it
 	Reuse     string // address that puts its text in the composer; empty: not offered
+	Returned  bool   // it could not be accepted: its text is here to be changed and sent again
 }
 
 // Composer is where the owner writes.
@@ -101,6 +103,8 @@ type Composer struct {
 	Hint        string // what Send will do
 	Off         string // why nothing can be sent; empty: it can
 	Placeholder string // "Instruction for Codex"
+	Queue       string // words of the button that sends after the running turn; empty: there is plain Send
+	Steer       string // words of the button that joins the running turn; empty: not offered
 	Preempt     string // words of the button that ends the turn first and sends; empty: not offered
 }
 

@@ -18,13 +18,17 @@ import (
 //	placeholder-ID    PanePlaceholder(Coding)     why the pane is empty; empty itself if it is not
 //	pane-ID           PaneText(Coding)            the pane; must be first in its message, or alone
 //	messages-ID       Messages(Coding)            what was said, and what waits
+//	sends-ID          ComposerSends(Coding)       the buttons that send
 //	hint-ID           ComposerHint(Coding)        what Send will do
+//	earlierturns-ID   EarlierTurns(Coding)        link to the turns before these
+//	talk-ID           ConversationOnly(…)         which entries there are
+//	entries           ConversationEntry(…)        each by its own id, behind the one that data-after names
 //	keys-ID          SessionKeys(Coding)          keys for an engine with a terminal
 //	timeline-ID       Timeline(Coding)            turns, newest first (third column)
 //	runners           RunnerRows(Runners)         "/runners"
 //	new-choices       NewChoices(NewSession)      engine, command and trust, in answer to ?check=1
 //	workdir           WorkdirCheck(NewSession)    the folder's verdict, in answer to ?check=1
-const Fragments = "state alert placeholder pane messages hint keys timeline"
+const Fragments = "state alert placeholder pane messages sends hint keys timeline earlierturns talk"
 
 // Assets are the addresses of the static files, content hash included.
 type Assets struct {

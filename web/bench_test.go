@@ -50,7 +50,7 @@ func BenchmarkDraw(b *testing.B) {
 			s, id := benchServer(b, size)
 			ctx := context.Background()
 			for b.Loop() {
-				v, err := s.codingState(ctx, id, asked{})
+				v, err := s.codingState(ctx, id, asked{}, look{})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -58,7 +58,7 @@ func BenchmarkDraw(b *testing.B) {
 				err = changedFragments(ctx, []templ.Component{
 					views.PaneText(v), views.SessionState(v), views.SessionAlert(v), views.PanePlaceholder(v),
 					views.Messages(v), views.ComposerHint(v), views.Timeline(v),
-				}, map[int]uint64{}, &patch)
+				}, &sentFragments{}, &patch)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -28,16 +28,27 @@ func (s *Server) codingTab(c echo.Context) error {
 func (s *Server) coding(c echo.Context, asked asked) (views.Coding, error) {
 	ctx, id := c.Request().Context(), sessionID(c)
 	asked.shown = c.QueryParam("shown")
-	v, err := s.codingState(ctx, id, asked)
+	v, err := s.codingState(ctx, id, asked, lookOf(c))
 	if err != nil {
 		return v, err
 	}
-	live := v.Page.Live
+	live := url.Values{}
 	if asked.shown != "" {
-		live += "?" + url.Values{"shown": {asked.shown}}.Encode()
+		live.Set("shown", asked.shown)
+	}
+	for _, name := range []string{"view", "before"} {
+		if value := c.QueryParam(name); value != "" {
+			live.Set(name, value)
+		}
+	}
+	if v.Talk.Shown && c.QueryParam("before") == "" {
+		live.Set("have", sumOf(v.Talk.Rendered))
 	}
 	v.Page = s.page(c, v.Title, "sessions")
-	v.Page.Live = live
+	v.Page.Live = "/sessions/" + v.ID + "/live"
+	if len(live) > 0 {
+		v.Page.Live += "?" + live.Encode()
+	}
 	v.Pane.NoWrap = c.QueryParam("wrap") == "0"
 	if v.List, err = s.beside(ctx, id); err != nil {
 		return v, err
@@ -58,12 +69,18 @@ func (s *Server) beside(ctx context.Context, id session.ID) (views.List, error) 
 }
 
 // codingState gathers what of a session's page changes by itself.
-func (s *Server) codingState(ctx context.Context, id session.ID, asked asked) (views.Coding, error) {
+func (s *Server) codingState(ctx context.Context, id session.ID, asked asked, look look) (views.Coding, error) {
 	view, err := s.desk.View(ctx, id)
 	if err != nil {
 		return views.Coding{}, err
 	}
-	v := codingView(s.desk.Facts(view.Record), view.Messages, view.Resumes, asked, s.desk.Now())
+	f := s.desk.Facts(view.Record)
+	v := codingView(f, view.Messages, view.Resumes, asked, s.desk.Now())
+	if f.Session.Runtime.Structured() {
+		if err := s.talk(ctx, &v, f, view.Messages, look); err != nil {
+			return v, err
+		}
+	}
 	snap := view.Record.State.Snapshot
 	v.Pane = views.Pane{HTML: pane.HTML(view.Pane, snap.Format == session.ANSI || snap.Format == session.Raw), Seq: snap.Seq}
 	return v, nil
@@ -77,7 +94,6 @@ func codingView(f session.Facts, messages []session.Message, resumes bool, asked
 		Status: string(f.Status()), Where: whereInFull(s), Notice: notice(f, now),
 		Placeholder: placeholderView(f), Messages: messageList(messages, now), Turns: turnList(messages, now),
 	}
-	v.Page.Live = "/sessions/" + v.ID + "/live"
 	v.Page.Title = v.Title
 	if b, ok := bannerOf(f); ok {
 		v.Banner = &views.Banner{
@@ -112,6 +128,12 @@ func codingView(f session.Facts, messages []session.Message, resumes bool, asked
 	if f.Running() {
 		v.Composer.Preempt = "Stop this turn and send now"
 	}
+	if f.Running() && s.Runtime.Structured() {
+		v.Composer.Queue = "Send when it is done"
+	}
+	if f.CanSteer() {
+		v.Composer.Steer = "Steer now"
+	}
 	return v
 }
 
@@ -121,21 +143,21 @@ func (s *Server) codingLive(c echo.Context) error {
 		if _, err := s.desk.Session(c.Request().Context(), id); err != nil {
 			return err
 		}
-		noWrap, shown := c.QueryParam("wrap") == "0", c.QueryParam("shown")
-		parts := []part{{id, 0, func(ctx context.Context) ([]templ.Component, error) {
-			v, err := s.codingState(ctx, id, asked{shown: shown})
+		noWrap, shown, look := c.QueryParam("wrap") == "0", c.QueryParam("shown"), lookOf(c)
+		parts := []part{{of: id, have: c.QueryParam("have"), draw: func(ctx context.Context) ([]templ.Component, error) {
+			v, err := s.codingState(ctx, id, asked{shown: shown}, look)
 			if err != nil {
 				return nil, err
 			}
 			v.Pane.NoWrap = noWrap
-			return []templ.Component{
+			return append([]templ.Component{
 				views.PaneText(v), // first: see views.Fragments
-				views.SessionState(v), views.SessionAlert(v), views.PanePlaceholder(v),
-				views.Messages(v), views.ComposerHint(v), views.SessionKeys(v), views.Timeline(v),
-			}, nil
+				views.SessionState(v), views.SessionAlert(v), views.PanePlaceholder(v), views.Messages(v),
+				views.ComposerSends(v), views.ComposerHint(v), views.SessionKeys(v), views.Timeline(v),
+			}, talkFragments(v, look)...), nil
 		}}}
 		if c.QueryParam("list") == "1" { // a desk shows the list beside the session
-			parts = append(parts, part{session.AnySession, besidePace, func(ctx context.Context) ([]templ.Component, error) {
+			parts = append(parts, part{of: session.AnySession, pace: besidePace, draw: func(ctx context.Context) ([]templ.Component, error) {
 				list, err := s.beside(ctx, id)
 				return []templ.Component{views.SessionRows(list)}, err
 			}})

@@ -171,7 +171,7 @@ const besidePace = time.Second
 
 func (s *Server) sessionsLive(c echo.Context) error {
 	return s.orSignedOut(c, func() error {
-		return s.live(c, part{session.AnySession, listPace, func(context.Context) ([]templ.Component, error) {
+		return s.live(c, part{of: session.AnySession, pace: listPace, draw: func(context.Context) ([]templ.Component, error) {
 			v, err := s.sessionList(c)
 			return []templ.Component{views.SessionRows(v.List)}, err
 		}})

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"hash/maphash"
 	"time"
 
 	"github.com/a-h/templ"
@@ -23,9 +22,8 @@ type part struct {
 	pace time.Duration // the least time between two drawings; 0 draws at once
 	// draw gives the fragments as they are now, in the order in which they are sent.
 	draw func(ctx context.Context) ([]templ.Component, error)
+	have string // stamps the entries that the page came with; empty: it came with none
 }
-
-var fragmentSeed = maphash.MakeSeed()
 
 // live keeps a page current: after each change of a part it draws the part's
 // fragments and sends those that differ from what this socket was last sent. The
@@ -56,7 +54,7 @@ func (s *Server) live(c echo.Context, parts ...part) error {
 	for _, part := range parts {
 		changed, stop := s.desk.Feed().Watch(part.of) // before the first read, so that no change is missed
 		defer stop()
-		p.parts = append(p.parts, livePart{part, paced(ctx, changed, part.pace), map[int]uint64{}})
+		p.parts = append(p.parts, livePart{part, paced(ctx, changed, part.pace), &sentFragments{}})
 	}
 	err = p.keepCurrent(ctx)
 	switch {
@@ -96,7 +94,7 @@ type livePage struct {
 type livePart struct {
 	part
 	changed <-chan struct{}
-	sent    map[int]uint64 // what each fragment was when it was last sent
+	sent    *sentFragments
 }
 
 func (p *livePage) keepCurrent(ctx context.Context) error {
@@ -143,6 +141,9 @@ func (p *livePage) send(ctx context.Context, parts ...livePart) error {
 		fragments, err := part.draw(ctx)
 		if err != nil {
 			return err
+		}
+		if part.have != "" && part.sent.fixed == nil {
+			part.sent.have(fragments, part.have)
 		}
 		if err := changedFragments(ctx, fragments, part.sent, &patch); err != nil {
 			return err
@@ -237,22 +238,4 @@ func paced(ctx context.Context, changed <-chan struct{}, pace time.Duration) <-c
 		}
 	}()
 	return out
-}
-
-// changedFragments renders fragments and appends to patch those that differ from
-// what sent says.
-func changedFragments(ctx context.Context, fragments []templ.Component, sent map[int]uint64, patch *bytes.Buffer) error {
-	for i, f := range fragments {
-		start := patch.Len()
-		if err := f.Render(ctx, patch); err != nil {
-			return fmt.Errorf("draw fragment %d: %w", i, err)
-		}
-		sum := maphash.Bytes(fragmentSeed, patch.Bytes()[start:])
-		if old, ok := sent[i]; ok && old == sum {
-			patch.Truncate(start)
-			continue
-		}
-		sent[i] = sum
-	}
-	return nil
 }

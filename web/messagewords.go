@@ -15,6 +15,9 @@ func messageWords(m session.Message) string {
 	case session.Sending:
 		return "Sending"
 	case session.Pending:
+		if m.Outcome != "" {
+			return "Sent; its turn has ended, and the engine has not shown it"
+		}
 		return "Sent, not confirmed yet"
 	case session.Answered:
 		if m.Outcome == session.VerdictFailed {
@@ -24,7 +27,7 @@ func messageWords(m session.Message) string {
 	case session.Withdrawn:
 		return "Withdrawn"
 	case session.Returned:
-		return "Returned to you"
+		return "Could not be accepted"
 	case session.Blocked:
 		return "Sent"
 	case session.InDoubt:
@@ -52,10 +55,11 @@ func messageView(m session.Message, now time.Time) views.Message {
 		ID: m.ID, State: string(m.State), Words: messageWords(m), Text: m.Text, Author: authors[m.Author],
 		Reason: m.Reason, At: moment(m.CreatedAt, now), CanEdit: m.State == session.Queued,
 	}
-	if m.State == session.Blocked {
-		v.Reason = "" // kept as a diagnostic and shown by no page (contract §6)
+	if m.State == session.Blocked || m.State == session.Returned {
+		v.Reason = "" // a hook's, kept as a diagnostic and shown by no page (contract §6)
 	}
-	if m.State == session.NotSent || m.State == session.Returned {
+	v.Returned = m.State == session.Returned
+	if m.State == session.NotSent {
 		v.Reuse = "/sessions/" + string(m.Session) + "?reuse=" + m.ID
 	}
 	return v
@@ -73,7 +77,7 @@ func messageList(messages []session.Message, now time.Time) views.MessageList {
 		if m.State == session.Queued {
 			v.CanMoveUp, queued = queued, true
 		}
-		if m.Settled() && i < len(messages)-messagesShown {
+		if m.Settled() && m.State != session.Returned && i < len(messages)-messagesShown {
 			l.Earlier = append(l.Earlier, v)
 			continue
 		}

@@ -114,7 +114,7 @@ func (s *Server) runnersPage(c echo.Context) error {
 
 func (s *Server) runnersLive(c echo.Context) error {
 	return s.orSignedOut(c, func() error {
-		return s.live(c, part{runnersOnly, 0, func(ctx context.Context) ([]templ.Component, error) {
+		return s.live(c, part{of: runnersOnly, draw: func(ctx context.Context) ([]templ.Component, error) {
 			v, err := s.runnersView(ctx)
 			return []templ.Component{views.RunnerRows(v)}, err
 		}})
