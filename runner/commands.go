@@ -74,10 +74,12 @@ func (r *runner) do(ctx context.Context, c session.Command, reply func(session.R
 			report := checkWorkdir(c.Dir, engineEnv(r.cfg.Env...))
 			finish(session.Result{OK: true, Workdir: &report})
 		}()
+	case session.DoPanes:
+		go func() { finish(session.Result{OK: true, Panes: r.outside(ctx, false)}) }()
 	case session.DoSettle:
 		go func() { finish(session.Result{OK: true, Fates: r.fates(ctx, c.Messages)}) }()
 	case session.DoOpen, session.DoRestart, session.DoTurn, session.DoInterrupt, session.DoStop,
-		session.DoAnswer, session.DoKeys, session.DoLook, session.DoResize:
+		session.DoAnswer, session.DoKeys, session.DoLook, session.DoResize, session.DoLeave:
 		r.doSession(c, finish)
 	default:
 		finish(session.Result{Code: session.CodeUnknown, Message: "This runner does not know the command " + session.Line(string(c.Do), 40) + "."})
@@ -144,8 +146,10 @@ func (r *runner) turn(h *held, c session.Command) session.Result {
 		case e.State == session.FateRefused:
 			return session.Result{Code: e.Code, Message: e.Reason}
 		case e.State == session.FateNever: // nothing was done about it
-		case e.State == session.FateLost && h.screenHeld():
+		case e.State == session.FateLost && h.lives():
 			return session.Result{Code: session.CodeInDoubt, Message: "Contact was lost while this was handed over, so whether it arrived is not known. Look at the pane."}
+		case e.Unseen:
+			return session.Result{OK: true} // the turns' reports say more
 		default:
 			return session.Result{OK: true, Turn: e.Turn}
 		}
@@ -169,7 +173,7 @@ func (h *held) adopt(spec *session.Spec, again bool) error {
 	h.mu.Lock()
 	if spec != nil {
 		next := resolved(*spec)
-		if (next.Runtime == session.Tmux) != (h.rec.Spec.Runtime == session.Tmux) {
+		if orOneShot(next.Runtime) != orOneShot(h.rec.Spec.Runtime) {
 			h.mu.Unlock()
 			return session.Problemf(session.ErrInvalid, "A session keeps the runtime that it began with. Begin another one.")
 		}
@@ -186,6 +190,13 @@ func (h *held) adopt(spec *session.Spec, again bool) error {
 		return h.way.restart()
 	}
 	return h.way.open()
+}
+
+func orOneShot(r session.Runtime) session.Runtime {
+	if r == "" {
+		return session.ChildProcess
+	}
+	return r
 }
 
 // resolved is spec with its folder written out.
@@ -215,7 +226,7 @@ func (r *runner) fates(ctx context.Context, messages []string) map[string]sessio
 		if !known {
 			e.State = session.FateNever
 		}
-		fates[m] = session.Fate{State: e.State, Turn: e.Turn, Outcome: e.Outcome}
+		fates[m] = session.Fate{State: e.State, Turn: e.Turn, Outcome: e.Outcome, Unseen: e.Unseen, Blocked: e.Blocked}
 	}
 	return fates
 }

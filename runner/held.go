@@ -99,6 +99,12 @@ func (h *held) screenHeld() bool {
 	return is
 }
 
+// lives reports whether the session's engine outlives turns.
+func (h *held) lives() bool {
+	_, talks := h.way.(*talking)
+	return talks || h.screenHeld()
+}
+
 const stoppedSentence = "This session was ended. Start it again to go on."
 
 // serve runs the session's commands in order.
@@ -149,6 +155,15 @@ func checkLaunch(spec session.Spec, env []string) error {
 		program, missing = preset.Program, preset.missing()
 	case session.Tmux:
 		preset, err := screenPresetOf(spec)
+		if err != nil {
+			return err
+		}
+		if _, err := preset.trust(spec.Trust); err != nil {
+			return err
+		}
+		program, missing = preset.Program, preset.missing()
+	case session.AppServer, session.StreamJSON:
+		preset, err := talkPresetOf(spec)
 		if err != nil {
 			return err
 		}

@@ -36,6 +36,8 @@ type entry struct {
 	Outcome *session.LastTurn `json:"outcome,omitempty"`
 	Code    string            `json:"code,omitempty"` // FateRefused: the code and sentence of the refusal
 	Reason  string            `json:"reason,omitempty"`
+	Unseen  bool              `json:"unseen,omitempty"`  // the engine has not echoed it
+	Blocked *session.Block    `json:"blocked,omitempty"` // FateEnded: a hook refused it
 }
 
 // openJournal reads fates.log. A torn last line, of a runner that was killed
@@ -145,6 +147,19 @@ func (j *journal) unfinished() (all []entry) {
 		}
 	}
 	return all
+}
+
+// endOf returns how a turn ended, by what the journal has of its messages; nil if
+// it has nothing.
+func (j *journal) endOf(id session.ID, turn string) *session.LastTurn {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, e := range j.fates {
+		if e.Session == id && e.Turn == turn && e.State == session.FateEnded {
+			return e.Outcome
+		}
+	}
+	return nil
 }
 
 func (j *journal) close() { j.file.Close() }

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"fmt"
 	"time"
 
 	"signalbox/session"
@@ -76,15 +75,6 @@ func (h *held) unbegun() {
 	h.mu.Unlock()
 	h.save(true)
 	h.touchNow()
-}
-
-// echo is an instruction as the pane shows it; a very long one is shortened.
-func echo(text string, at time.Time) string {
-	const most = 8 << 10
-	if len(text) > most {
-		text = fmt.Sprintf("%s…\n(%d KiB in all)", session.Line(text[:most], most), len(text)>>10)
-	}
-	return session.Echo(plain(text), at.Local())
 }
 
 // free waits until no turn runs.

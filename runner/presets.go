@@ -2,6 +2,7 @@ package runner
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -169,6 +170,7 @@ type launch struct {
 	args    []string
 	env     []string // added to the runner's own
 	stdin   string   // given on standard input, which is then closed; empty is /dev/null
+	in      *os.File // standard input, in stdin's place
 }
 
 // launch returns the process of one turn. thread is empty for a turn that begins

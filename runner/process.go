@@ -48,7 +48,7 @@ type streams struct {
 }
 
 // start runs l in dir with a process group of its own. Output goes to s until
-// the process has ended and what it wrote is read. A child that it leaves behind
+// the process has ended and what it wrote is read. It closes l.in. A child that it leaves behind
 // with its output open is not waited for, and its later output is thrown away.
 func (l launch) start(path, dir string, env []string, s streams, patient patience) (*process, error) {
 	cmd := &exec.Cmd{
@@ -88,6 +88,9 @@ func (l launch) start(path, dir string, env []string, s streams, patient patienc
 
 // input opens what the process reads: the instruction, else nothing.
 func (l launch) input() (*os.File, error) {
+	if l.in != nil {
+		return l.in, nil
+	}
 	if l.stdin == "" {
 		return os.Open(os.DevNull)
 	}

@@ -55,6 +55,10 @@ func (h *held) pushNow() {
 	h.seq++
 	p := session.Push{Session: h.rec.ID, Snapshot: h.snapshot(), Turns: h.reports}
 	h.reports = nil
+	more := false
+	if t, ok := h.way.(*talking); ok {
+		p.Items, more = t.items()
+	}
 	due := h.rec.Runs != nil && time.Since(h.saved) > saveEvery
 	h.mu.Unlock()
 	if err := h.r.spool.put(p, len(p.Turns) > 0); err != nil {
@@ -62,6 +66,9 @@ func (h *held) pushNow() {
 	}
 	if due {
 		h.save(false)
+	}
+	if more {
+		h.touch()
 	}
 }
 

@@ -18,6 +18,10 @@ func (r *runner) recover() {
 			r.recoverScreen(rec, reported)
 			continue
 		}
+		if talks(rec.Spec.Runtime) {
+			r.recoverTalk(rec)
+			continue
+		}
 		if rec.Runs == nil {
 			continue
 		}

@@ -26,6 +26,10 @@ type Config struct {
 	Ceiling  time.Duration    // the longest that a turn may run; 0 is 15 minutes
 	Now      func() time.Time // nil is time.Now
 	Env      []string         // NAME=value, added to the environment of engines
+
+	// Adopt are panes of the owner's, as FindPanes gives them, for which the console
+	// is asked to make sessions.
+	Adopt []session.PaneFound
 }
 
 const (
@@ -45,12 +49,16 @@ type runner struct {
 	oneShot oneShot
 	panes   panes // the tmux server
 	paces   paces
+	manners manners
 	leave   time.Duration
 
 	answers answers
+	leaves  sync.Once
+	leaving chan struct{}  // closed when the runner is about to end: nothing is waited for any more
 	closing chan struct{}  // closed when nothing is to begin any more
 	work    sync.WaitGroup // goroutines of sessions
 	turns   sync.WaitGroup // turns that run
+	talkers sync.WaitGroup // processes that outlive turns, but not the runner
 	gate    sync.RWMutex   // read-held while a turn begins
 	gone    bool           // under gate: no turn begins any more
 
@@ -104,7 +112,7 @@ func newRunner(cfg Config) (*runner, error) {
 	}
 	r := &runner{
 		cfg: cfg, dir: dir, log: cfg.Log.With("runner", cfg.Name),
-		epoch: session.NewID("e"), oneShot: oneShot{usualPatience}, paces: usualPaces, leave: leaveAfter, closing: make(chan struct{}),
+		epoch: session.NewID("e"), oneShot: oneShot{usualPatience}, paces: usualPaces, manners: usualManners, leave: leaveAfter, leaving: make(chan struct{}), closing: make(chan struct{}),
 		sessions: map[session.ID]*held{}, coming: map[string]chan struct{}{},
 	}
 	if r.journal, err = dir.openJournal(); err == nil {
@@ -162,8 +170,9 @@ func (r *runner) run(ctx context.Context) error {
 }
 
 // endTurns lets no further turn begin, waits for those that run, and ends them
-// when their time is over.
+// when their time is over, and then the engines that outlive turns.
 func (r *runner) endTurns() {
+	r.leaves.Do(func() { close(r.leaving) })
 	r.gate.Lock()
 	r.gone = true
 	r.gate.Unlock()
@@ -171,15 +180,44 @@ func (r *runner) endTurns() {
 	go func() { r.turns.Wait(); close(over) }()
 	select {
 	case <-over:
-		return
 	case <-time.After(r.leave):
+		r.mu.Lock()
+		for _, h := range r.sessions {
+			h.endTurn(session.ByShutdown)
+		}
+		r.mu.Unlock()
 	}
 	r.mu.Lock()
 	for _, h := range r.sessions {
-		h.endTurn(session.ByShutdown)
+		if t, ok := h.way.(*talking); ok {
+			t.shut()
+		}
 	}
 	r.mu.Unlock()
 	<-over
+	r.talkers.Wait()
+}
+
+// awaits reports whether the end of the runner waits for a turn that begins now;
+// turns.Done is then due at its end.
+func (r *runner) awaits() bool {
+	if !r.gate.TryRLock() {
+		return false // it is ending
+	}
+	defer r.gate.RUnlock()
+	if !r.gone {
+		r.turns.Add(1)
+	}
+	return !r.gone
+}
+
+func (r *runner) isLeaving() bool {
+	select {
+	case <-r.leaving:
+		return true
+	default:
+		return false
+	}
 }
 
 // flush waits a moment for the console to acknowledge what it was sent.
@@ -192,6 +230,6 @@ func (r *runner) flush() {
 func (r *runner) hello(ctx context.Context) session.Hello {
 	return session.Hello{
 		Version: session.WireVersion, Name: r.cfg.Name, Build: r.cfg.Build, OS: runtime.GOOS + "/" + runtime.GOARCH,
-		Journal: r.dir.journal, Epoch: r.epoch, Engines: probe(ctx, engineEnv(r.cfg.Env...)),
+		Journal: r.dir.journal, Epoch: r.epoch, Engines: probe(ctx, engineEnv(r.cfg.Env...)), Adopt: r.cfg.Adopt,
 	}
 }

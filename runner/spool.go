@@ -21,7 +21,7 @@ const spoolMost = 32 << 20
 
 // spool holds the pushes that the console has not acknowledged, on disk, so
 // that they survive the runner. Pushes are states: one that was not sent yet is
-// replaced by a newer one of its session, which takes over its turns. Numbers
+// replaced by a newer one of its session, which takes over its turns and items. Numbers
 // rise over the life of a journal; a number that was replaced is never sent.
 //
 // The file is a log of records: a kind (one byte), the length and CRC-32C of
@@ -133,12 +133,12 @@ func (s *spool) drop(which func(*spooled) bool) {
 func (s *spool) put(p session.Push, sure bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	replaced := s.replaces(p.Session)
-	turns := []session.TurnReport{}
+	replaced := s.replaces(p.Session, itemsWeight(p.Items))
+	turns, items := []session.TurnReport{}, []session.Item(nil)
 	for _, e := range replaced {
-		turns = append(turns, e.push.Turns...)
+		turns, items = append(turns, e.push.Turns...), mergeItems(items, e.push.Items)
 	}
-	p.Turns = append(turns, p.Turns...)
+	p.Turns, p.Items = append(turns, p.Turns...), lightest(mergeItems(items, p.Items))
 	p.N = s.last + 1
 	b, err := session.EncodePush(p)
 	if err != nil {
@@ -163,14 +163,22 @@ func (s *spool) put(p session.Push, sure bool) error {
 	return nil
 }
 
-// replaces returns the waiting pushes that a newer one of the session replaces:
-// the one that was not sent, and when the spool is full the older ones too.
-func (s *spool) replaces(id session.ID) (old []*spooled) {
-	for _, e := range s.queue {
-		if e.push.Session == id && (e.push.N > s.high || s.live > s.most) {
-			old = append(old, e)
+// replaces returns the waiting pushes that a newer one of the session replaces,
+// oldest first: those that were not sent, as far as it can take over their items
+// beside its own, which weigh so much, and when the spool is full the older ones too.
+func (s *spool) replaces(id session.ID, weight int) (old []*spooled) {
+	full := s.live > s.most
+	for _, e := range slices.Backward(s.queue) {
+		if e.push.Session != id {
+			continue
 		}
+		weight += itemsWeight(e.push.Items)
+		if !full && (e.push.N <= s.high || weight > pushMost && len(e.push.Items) > 0) {
+			break
+		}
+		old = append(old, e)
 	}
+	slices.Reverse(old)
 	return old
 }
 

@@ -71,8 +71,11 @@ type record struct {
 	Pane   string            `json:"pane"`
 	Ended  bool              `json:"ended,omitempty"`  // stopped, and not opened since
 	Runs   *ran              `json:"runs,omitempty"`   // the turn that runs
+	Lives  *ran              `json:"lives,omitempty"`  // an engine's process that outlives turns, where it speaks a protocol
+	Starts int               `json:"starts,omitempty"` // how many of those there were
 	Held   bool              `json:"held,omitempty"`   // tmux: an engine was started, or adopted
 	Buried string            `json:"buried,omitempty"` // tmux: the process whose end is filed, see tui.grave
+	Left   bool              `json:"left,omitempty"`   // tmux: the pane of Spec.Adopt is not held any more
 }
 
 // ran is a running turn as it is found again after the runner was killed.

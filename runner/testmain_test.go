@@ -30,11 +30,13 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		if os.Getenv("FAST") != "" {
-			r.paces = fastPaces
+			r.paces, r.manners = fastPaces, fastManners
 		}
 		fmt.Println("over", r.run(context.Background()))
 	case "fake":
 		playFake()
+	case "talker":
+		playTalker()
 	case "both-streams":
 		for i := range 5 {
 			fmt.Println("out", i)
@@ -99,6 +101,7 @@ func newRig(t *testing.T, spec session.Spec, change ...func(*Config)) *rig {
 	r.oneShot.patient = patience{step: 300 * time.Millisecond, drain: 100 * time.Millisecond}
 	r.leave = 50 * time.Millisecond
 	r.paces = fastPaces
+	r.manners = fastManners
 	if spec.Dir == "" {
 		spec.Dir = t.TempDir()
 	}
@@ -140,6 +143,9 @@ var fastPaces = func() paces {
 	p.arrive, p.enter, p.step = 2*time.Second, 500*time.Millisecond, time.Second
 	return p
 }()
+
+// fastManners are for engines that the tests play, which answer at once.
+var fastManners = manners{start: 2 * time.Second, take: 500 * time.Millisecond, cut: 300 * time.Millisecond, answer: time.Second, again: 10 * time.Millisecond}
 
 func custom(command []string) session.Spec {
 	return session.Spec{Engine: session.Custom, Command: command}

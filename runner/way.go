@@ -23,8 +23,11 @@ type way interface {
 
 // wayOf returns how a session with this record is held.
 func (h *held) wayOf() way {
-	if h.rec.Spec.Runtime == session.Tmux {
+	switch r := h.rec.Spec.Runtime; {
+	case r == session.Tmux:
 		return newTUI(h)
+	case talks(r):
+		return newTalking(h)
 	}
 	return shots{h}
 }
