@@ -130,7 +130,15 @@ func paneFound(socket string, p tmux.Pane, every bool) (session.PaneFound, bool)
 // engineIn is the engine that a command line runs, by its program or by the
 // script that an interpreter was given; empty if it is none that can be held.
 func engineIn(argv []string, command string) session.Engine {
-	names := append(slices.Clone(argv[:min(len(argv), 3)]), command)
+	names := []string{argv[0], command}
+	if slices.Contains([]string{"node", "nodejs", "bun", "deno"}, filepath.Base(argv[0])) {
+		for _, word := range argv[1:] {
+			if !strings.HasPrefix(word, "-") {
+				names = append(names, word)
+				break
+			}
+		}
+	}
 	for _, name := range names {
 		name = filepath.Base(name)
 		for _, ext := range []string{".js", ".exe", ".mjs"} {
@@ -279,15 +287,21 @@ func lives(ref session.PaneRef) bool {
 	return !ok || ref.Start == "" || start == ref.Start
 }
 
+// unmark takes back what was changed on an adopted pane.
+func (t *tui) unmark(srv *tmux.Server, ref session.PaneRef) {
+	ctx, cancel := limited()
+	defer cancel()
+	err := srv.Leave(ctx, ref.Pane)
+	if err != nil && !errors.Is(err, tmux.ErrNoPane) && !errors.Is(err, tmux.ErrDown) {
+		t.h.r.log.Warn("let go of a pane", "session", t.h.rec.ID, "err", err)
+	}
+}
+
 // letGo ends the watch of an adopted pane, which is left as it was before.
 func (t *tui) letGo(sentence string) {
-	pane := t.where()
-	srv, err := t.server()
-	if err == nil && pane != "" {
-		ctx, cancel := limited()
-		defer cancel()
-		if err := srv.Leave(ctx, pane); err != nil && !errors.Is(err, tmux.ErrNoPane) && !errors.Is(err, tmux.ErrDown) {
-			t.h.r.log.Warn("let go of a pane", "session", t.h.rec.ID, "err", err)
+	if t.where() != "" {
+		if srv, err := t.server(); err == nil {
+			t.unmark(srv, *t.adopted())
 		}
 	}
 	t.gone(sentence)

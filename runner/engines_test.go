@@ -48,7 +48,7 @@ func home(t *testing.T) string {
 	return dir
 }
 
-func write(t *testing.T, file, text string) {
+func writeText(t *testing.T, file, text string) {
 	t.Helper()
 	os.MkdirAll(filepath.Dir(file), 0o755)
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
@@ -66,7 +66,7 @@ func engineEnvFor(t *testing.T, e session.Engine, m *model.Model) []string {
 	env := []string{"PATH=" + enginesDir(t, preset.Program) + ":" + os.Getenv("PATH"), "HOME=" + h, "CODEX_HOME=" + h + "/.codex"}
 	switch e {
 	case session.Codex:
-		write(t, h+"/.codex/config.toml", `model = "gpt-5"
+		writeText(t, h+"/.codex/config.toml", `model = "gpt-5"
 model_provider = "mock"
 [model_providers.mock]
 name = "mock"
@@ -81,10 +81,10 @@ stream_max_retries = 1
 		env = append(env, "ANTHROPIC_BASE_URL="+m.URL, "ANTHROPIC_API_KEY=sk-mock", "CLAUDE_CODE_MAX_RETRIES=0",
 			"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1", "IS_SANDBOX=1")
 	case session.Gemini:
-		write(t, h+"/.gemini/settings.json", `{"security":{"auth":{"selectedType":"gemini-api-key"}}}`)
+		writeText(t, h+"/.gemini/settings.json", `{"security":{"auth":{"selectedType":"gemini-api-key"}}}`)
 		env = append(env, "GOOGLE_GEMINI_BASE_URL="+m.URL, "GEMINI_API_KEY=x", "GEMINI_CLI_TRUST_WORKSPACE=true")
 	case session.OpenCode:
-		write(t, h+"/.config/opencode/opencode.json", `{"model":"mock/mock-1","small_model":"mock/mock-1","autoupdate":false,"provider":{"mock":{"npm":"@ai-sdk/openai-compatible","name":"Mock","options":{"baseURL":"`+m.URL+`/v1","apiKey":"x"},"models":{"mock-1":{"name":"Mock 1"}}}}}`)
+		writeText(t, h+"/.config/opencode/opencode.json", `{"model":"mock/mock-1","small_model":"mock/mock-1","autoupdate":false,"provider":{"mock":{"npm":"@ai-sdk/openai-compatible","name":"Mock","options":{"baseURL":"`+m.URL+`/v1","apiKey":"x"},"models":{"mock-1":{"name":"Mock 1"}}}}}`)
 	case session.Copilot:
 		env = append(env, "COPILOT_PROVIDER_TYPE=openai", "COPILOT_PROVIDER_BASE_URL="+m.URL+"/v1", "COPILOT_PROVIDER_API_KEY=x", "COPILOT_MODEL=mock-1", "COPILOT_AUTO_UPDATE=false")
 	case session.Qwen:
@@ -97,7 +97,7 @@ stream_max_retries = 1
 func repo(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(home(t), "repo")
-	write(t, dir+"/app.py", "print('hello')\n")
+	writeText(t, dir+"/app.py", "print('hello')\n")
 	cmd := exec.Command("sh", "-c", "git init -q && git add . && git -c user.name=a -c user.email=a@b commit -qm x")
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -138,7 +138,7 @@ func (g *rig) ended(turn string) session.Snapshot {
 
 func TestRealCodexOutsideARepository(t *testing.T) {
 	dir := home(t)
-	write(t, dir+"/file", "x")
+	writeText(t, dir+"/file", "x")
 	g, _ := engineRig(t, session.Codex, session.TrustEdit, dir)
 	for n := 1; n <= 3; n++ {
 		s := g.whole("say hello")

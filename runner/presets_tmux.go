@@ -58,7 +58,7 @@ var ScreenPresets = []ScreenPreset{
 			{session.TrustRead, "--permission-mode dontAsk --tools=Read,Glob,Grep", "", "has only the tools Read, Glob and Grep"},
 			{session.TrustEdit, "--permission-mode acceptEdits --disallowedTools=Bash", "", "edits files in this folder, has no shell, and asks for the rest"},
 			{session.TrustFull, "--permission-mode bypassPermissions", "", "asks for nothing (Claude refuses this to root outside a sandbox)"},
-			{session.TrustAsk, "--permission-mode manual", "", "asks before it edits or runs anything"},
+			{session.TrustAsk, "--permission-mode default", "", "asks before it edits or runs anything"},
 		},
 		Interrupt: "Escape", Cut: []string{"Interrupted · What should Claude do instead?", "[Request interrupted by user"},
 	},

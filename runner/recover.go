@@ -62,7 +62,7 @@ func (r *runner) recoverScreen(rec record, reported map[string]bool) {
 	h.queue <- func() {
 		if t, ok := h.way.(*tui); ok {
 			if found, err := t.find(); err == nil && !found {
-				t.gone(goneSentence)
+				t.gone(t.goneWords())
 			}
 		}
 	}

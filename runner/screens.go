@@ -30,6 +30,7 @@ const tmuxMost = 10 * time.Second
 type panes struct {
 	mu     sync.Mutex
 	server *tmux.Server
+	owners map[string]*tmux.Server // of the owner's, by their sockets
 }
 
 // tmuxServer returns the connection to this runner's tmux server. It returns a
@@ -64,6 +65,10 @@ func (r *runner) closePanes() {
 	if r.panes.server != nil {
 		r.panes.server.Close()
 		r.panes.server = nil
+	}
+	for socket, s := range r.panes.owners {
+		delete(r.panes.owners, socket)
+		s.Close()
 	}
 }
 

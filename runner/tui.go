@@ -82,8 +82,8 @@ func (t *tui) open() error {
 	t.h.mu.Lock()
 	held := t.h.rec.Held
 	t.h.mu.Unlock()
-	if held {
-		t.gone(goneSentence)
+	if held || t.adopted() != nil {
+		t.gone(t.goneWords())
 		return nil
 	}
 	err = t.start()
@@ -95,8 +95,23 @@ func (t *tui) open() error {
 
 const goneSentence = "Its pane in tmux is gone, and the engine with it. Start it again to go on."
 
-// find takes over the pane that carries the session's mark.
+// goneWords is why an engine is not there whose pane is gone.
+func (t *tui) goneWords() string {
+	switch ref := t.adopted(); {
+	case ref == nil:
+		return goneSentence
+	case ref.Shelled():
+		return adoptedGone
+	}
+	return adoptedNoPane
+}
+
+// find takes over the pane that carries the session's mark, or the owner's pane
+// that was adopted.
 func (t *tui) find() (bool, error) {
+	if ref := t.adopted(); ref != nil {
+		return t.findAdopted(*ref)
+	}
 	srv, err := t.h.r.tmuxServer()
 	if err != nil {
 		t.problem(err.Error())
@@ -231,6 +246,9 @@ func (t *tui) start() error {
 // restart starts the engine again in its pane, with its conversation where that
 // is known.
 func (t *tui) restart() error {
+	if t.adopted() != nil {
+		return t.restartHere()
+	}
 	found, err := t.find()
 	if err != nil {
 		return session.Problemf(session.ErrConflict, "%s", t.h.problem)
@@ -268,6 +286,17 @@ func (t *tui) restart() error {
 	return nil
 }
 
+// restartHere ends an adopted engine, which the owner asks for, and starts it in a
+// pane of the runner's own.
+func (t *tui) restartHere() error {
+	if _, err := t.find(); err != nil {
+		return session.Problemf(session.ErrConflict, "%s", t.h.problem)
+	}
+	t.end(session.ByStop)
+	t.letGo("")
+	return t.startAgain()
+}
+
 // startAgain starts the engine anew where its pane is gone.
 func (t *tui) startAgain() error {
 	t.endTurn(session.LastTurn{Verdict: session.VerdictUnknown, Detail: "The engine was gone before this turn ended."})
@@ -285,7 +314,7 @@ func (t *tui) where() string {
 // when something is due.
 func (t *tui) watch() {
 	for {
-		srv, err := t.h.r.watched(t)
+		srv, err := t.watched()
 		pane := t.where()
 		if srv == nil || err != nil || pane == "" {
 			select {
@@ -304,10 +333,14 @@ func (t *tui) watch() {
 	}
 }
 
-// watched is the tmux server, if one is connected: a watch starts none.
-func (r *runner) watched(*tui) (*tmux.Server, error) {
+// watched is the tmux server, if it is connected: a watch starts none.
+func (t *tui) watched() (*tmux.Server, error) {
+	ref, r := t.adopted(), t.h.r
 	r.panes.mu.Lock()
 	defer r.panes.mu.Unlock()
+	if ref != nil {
+		return r.panes.owners[ref.Socket], nil
+	}
 	return r.panes.server, nil
 }
 
@@ -346,7 +379,7 @@ func (t *tui) watchPane(changed <-chan struct{}) (again bool) {
 func (t *tui) look() (view, error) {
 	t.eye.Lock()
 	defer t.eye.Unlock()
-	srv, err := t.h.r.watched(t)
+	srv, err := t.watched()
 	pane := t.where()
 	if err != nil || srv == nil || pane == "" {
 		return view{read: session.Reading{Status: session.StatusUnknown}}, tmux.ErrNoPane
@@ -357,6 +390,13 @@ func (t *tui) look() (view, error) {
 	if err != nil {
 		t.blind(err)
 		return view{read: session.Reading{Status: session.StatusUnknown}}, err
+	}
+	if ref := t.adopted(); ref != nil {
+		if why, is := strayed(*ref, sc); is {
+			t.unmark(srv, *ref)
+			t.gone(why)
+			return view{read: session.Reading{Status: session.StatusUnknown}}, tmux.ErrNoPane
+		}
 	}
 	in := t.input(sc)
 	v := view{Screen: sc, read: detect.Read(in)}
@@ -382,8 +422,9 @@ func (t *tui) input(sc tmux.Screen) detect.Input {
 // blind takes a look that failed. A pane that is gone took its engine with it; a
 // tmux that does not answer now says nothing of the engine.
 func (t *tui) blind(err error) {
-	if errors.Is(err, tmux.ErrNoPane) {
-		t.gone(goneSentence)
+	ref := t.adopted()
+	if errors.Is(err, tmux.ErrNoPane) || ref != nil && !lives(*ref) { // nobody starts the owner's server again
+		t.gone(t.goneWords())
 		return
 	}
 	t.h.mu.Lock()
@@ -395,17 +436,27 @@ func (t *tui) blind(err error) {
 // gone notes that there is no pane any more. How the engine ended is not known.
 func (t *tui) gone(sentence string) {
 	t.h.mu.Lock()
-	if t.h.rec.Ended {
+	if t.h.rec.Ended && sentence != letGoSentence {
 		sentence = stoppedSentence
 	}
 	already := t.pane == "" && t.h.problem == sentence
+	if t.looked {
+		t.h.rec.Pane = t.seen.Text // the last screen stays readable
+	}
 	t.pane, t.looked, t.due, t.free, t.over, t.steady = "", false, time.Time{}, time.Time{}, time.Time{}, false
 	t.h.problem = sentence
+	last := session.LastTurn{Verdict: session.VerdictUnknown, Detail: "tmux ended, and the engine with it."}
+	if t.h.rec.adopted() != nil {
+		last.Detail = "The engine was left, or let go, while this turn ran."
+		if run := t.h.rec.Runs; run != nil && run.Asked == session.ByStop {
+			last = session.LastTurn{Verdict: session.VerdictKilled, RequestedBy: &run.Asked}
+		}
+	}
 	t.h.mu.Unlock()
 	if already {
 		return
 	}
-	t.endTurn(session.LastTurn{Verdict: session.VerdictUnknown, Detail: "tmux ended, and the engine with it."})
+	t.endTurn(last)
 	signal(t.moved)
 	t.h.touchNow()
 }
@@ -638,6 +689,9 @@ func (t *tui) stop(said func(session.Result)) {
 	}
 	said(session.Result{OK: true})
 	t.end(session.ByStop)
+	if t.adopted() != nil {
+		t.letGo(stoppedSentence)
+	}
 	t.h.touchNow()
 }
 
@@ -653,25 +707,34 @@ func (t *tui) end(by string) {
 		t.h.rec.Runs.Asked = by
 	}
 	t.h.mu.Unlock()
-	srv, err := t.h.r.tmuxServer()
+	srv, err := t.server()
 	if err != nil {
 		return
 	}
 	t.learn(sc.Screen)
+	group, ref := sc.PID, t.adopted()
+	if ref != nil {
+		group = ref.Group
+	}
 	for _, sig := range []unix.Signal{unix.SIGTERM, unix.SIGHUP, unix.SIGKILL} {
 		ctx, cancel := limited()
-		err := srv.Signal(ctx, sc.Pane, sig)
+		var err error
+		if ref != nil {
+			err = signalAdopted(*ref, sig)
+		} else {
+			err = srv.Signal(ctx, sc.Pane, sig)
+		}
 		cancel()
 		if err != nil {
 			t.h.r.log.Warn("signal an engine", "session", t.h.rec.ID, "err", err)
 		}
-		if t.until(t.pace().step, func(now view) bool { return now.Dead }) {
+		if t.until(t.pace().step, func(now view) bool { return now.Dead }) || ref != nil && !lives(*ref) {
 			break
 		}
 	}
-	if sc.PID > 1 && !groupDead(sc.PID) { // what a wrapper left behind
-		unix.Kill(-sc.PID, unix.SIGKILL)
-		untilGroupDead(sc.PID, t.pace().step)
+	if group > 1 && !groupDead(group) && (ref == nil || lives(*ref)) { // what a wrapper left behind
+		unix.Kill(-group, unix.SIGKILL)
+		untilGroupDead(group, t.pace().step)
 	}
 	t.look()
 }

@@ -21,6 +21,8 @@ func (t *tui) act(c session.Command) session.Result {
 		return t.keys(c.Keys, c.Answer)
 	case session.DoLook:
 		return t.lookNow()
+	case session.DoLeave:
+		return t.leave()
 	case session.DoResize:
 		return t.resize(c.Cols, c.Rows)
 	}
@@ -302,7 +304,7 @@ func (t *tui) keys(keys []string, named *session.Answer) session.Result {
 // resize gives the screen a size, as for a phone; without one it goes back to
 // what it had at the desk.
 func (t *tui) resize(cols, rows int) session.Result {
-	srv, err := t.h.r.tmuxServer()
+	srv, err := t.server()
 	if err != nil {
 		return session.Result{Code: session.CodeConflict, Message: err.Error()}
 	}

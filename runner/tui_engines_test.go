@@ -28,7 +28,7 @@ func onReal(t *testing.T, e session.Engine, trust session.Trust) (*stage, *model
 		}
 	}
 	if e == session.Claude {
-		write(t, h+"/.claude.json", `{"hasCompletedOnboarding":true,"customApiKeyResponses":{"approved":["sk-mock"],"rejected":[]}}`)
+		writeText(t, h+"/.claude.json", `{"hasCompletedOnboarding":true,"customApiKeyResponses":{"approved":["sk-mock"],"rejected":[]}}`)
 	}
 	g := newRig(t, session.Spec{Engine: e, Runtime: session.Tmux, Trust: trust, Dir: repo(t)}, func(c *Config) { c.Env = env })
 	g.runner.paces = usualPaces

@@ -157,7 +157,7 @@ func untyped(err error) bool {
 // paste types the text as one bracketed paste.
 func (t *tui) paste(v view, text string) session.Result {
 	for range 4 {
-		srv, err := t.h.r.tmuxServer()
+		srv, err := t.server()
 		if err != nil {
 			t.unbegin()
 			return session.Result{Code: session.CodeConflict, Message: err.Error()}
@@ -256,7 +256,7 @@ func (t *tui) send(text string) session.Result {
 
 // press presses keys, if the pane is as it was seen.
 func (t *tui) press(seen view, keys ...string) error {
-	srv, err := t.h.r.tmuxServer()
+	srv, err := t.server()
 	if err != nil {
 		return tmux.ErrDown
 	}

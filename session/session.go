@@ -103,6 +103,7 @@ type Session struct {
 	CreatedAt time.Time
 	StoppedAt time.Time // zero unless the owner ended the session and did not start it again
 	Archived  bool
+	Adopted   *PaneRef // where the owner started the engine by hand; nil: a runner started it
 }
 
 // ScreenEngine is the engine whose screens this session shows.

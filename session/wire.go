@@ -52,6 +52,10 @@ type Hello struct {
 	Journal string        `json:"journal"` // names its journal of messages; another name means that it began anew
 	Epoch   string        `json:"epoch"`   // of this process: numbers its snapshots
 	Engines []EngineFound `json:"engines"`
+
+	// Adopt are panes that this runner was started to adopt. The console makes a
+	// session for each that has none.
+	Adopt []PaneFound `json:"adopt,omitempty"`
 }
 
 // EngineFound is an engine as a runner found it.
@@ -164,6 +168,8 @@ const (
 	DoKeys      Do = "keys"      // send Keys, unless a prompt is live that Answer does not name
 	DoLook      Do = "look"      // look at the screen afresh and push what it shows
 	DoResize    Do = "resize"    // give the screen this size; 0 gives it back to the desk
+	DoPanes     Do = "panes"     // list engines that the owner started in a tmux of their own
+	DoLeave     Do = "leave"     // let go of an adopted pane, whose engine lives on
 )
 
 // Command asks a runner for something. Each is answered by one Result.
@@ -200,6 +206,10 @@ type Spec struct {
 	Trust   Trust    `json:"trust"`
 	Command []string `json:"command,omitempty"`
 	Reads   Engine   `json:"reads,omitempty"` // whose screens a Custom command shows
+
+	// Adopt is the pane in which the owner started the engine: it is held there, and
+	// never started in its place.
+	Adopt *PaneRef `json:"adopt,omitempty"`
 }
 
 // ScreenEngine is the engine whose screens are shown.
@@ -207,7 +217,7 @@ func (s Spec) ScreenEngine() Engine { return Session{Engine: s.Engine, Reads: s.
 
 // SpecOf is what a runner needs to hold s.
 func SpecOf(s Session) Spec {
-	return Spec{Engine: s.Engine, Runtime: s.Runtime, Dir: s.Dir, Trust: s.Trust, Command: s.Command, Reads: s.Reads}
+	return Spec{Engine: s.Engine, Runtime: s.Runtime, Dir: s.Dir, Trust: s.Trust, Command: s.Command, Reads: s.Reads, Adopt: s.Adopted}
 }
 
 // Result answers a command. OK is false with the code and the sentence of an error.
@@ -219,6 +229,7 @@ type Result struct {
 	Turn    string          `json:"turn,omitempty"`    // DoTurn: the turn that began
 	Workdir *WorkdirReport  `json:"workdir,omitempty"` // DoWorkdir
 	Fates   map[string]Fate `json:"fates,omitempty"`   // DoSettle, by message
+	Panes   []PaneFound     `json:"panes,omitempty"`   // DoPanes
 }
 
 // The codes of results. A message whose DoTurn is answered by conflict or blocked

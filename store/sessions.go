@@ -11,16 +11,21 @@ import (
 )
 
 const sessionColumns = `s.id, s.title, s.engine, s.runtime, s.dir, s.runner, s.trust, s.command,
-	s.reads, s.override, s.workdir, s.created, s.stopped, s.archived`
+	s.reads, s.override, s.workdir, s.created, s.stopped, s.archived, s.adopted`
 
 // sessionDest is where to scan sessionColumns; fill then completes s.
 func sessionDest(s *session.Session) (dest []any, fill func() error) {
-	var command string
+	var command, adopted string
 	var created, stopped int64
 	dest = []any{&s.ID, &s.Title, &s.Engine, &s.Runtime, &s.Dir, &s.Runner, &s.Trust, &command,
-		&s.Reads, &s.Override, &s.Workdir, &created, &stopped, &s.Archived}
+		&s.Reads, &s.Override, &s.Workdir, &created, &stopped, &s.Archived, &adopted}
 	return dest, func() error {
 		s.CreatedAt, s.StoppedAt = fromNano(created), fromNano(stopped)
+		if adopted != "" {
+			if err := json.Unmarshal([]byte(adopted), &s.Adopted); err != nil {
+				return err
+			}
+		}
 		if command == "" {
 			return nil
 		}
@@ -57,10 +62,18 @@ func (b *batch) createSession(ss session.Session) error {
 		}
 		command = string(text)
 	}
-	r, err := b.exec(`INSERT INTO sessions (id, title, engine, runtime, dir, runner, trust, command, reads, override, workdir, created, stopped, archived, search)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	adopted := ""
+	if ss.Adopted != nil {
+		text, err := json.Marshal(ss.Adopted)
+		if err != nil {
+			return err
+		}
+		adopted = string(text)
+	}
+	r, err := b.exec(`INSERT INTO sessions (id, title, engine, runtime, dir, runner, trust, command, reads, override, workdir, created, stopped, archived, search, adopted)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		string(ss.ID), ss.Title, string(ss.Engine), string(ss.Runtime), ss.Dir, ss.Runner, string(ss.Trust), command,
-		string(ss.Reads), ss.Override, string(ss.Workdir), nano(ss.CreatedAt), nano(ss.StoppedAt), ss.Archived, searchText(ss))
+		string(ss.Reads), ss.Override, string(ss.Workdir), nano(ss.CreatedAt), nano(ss.StoppedAt), ss.Archived, searchText(ss), adopted)
 	if err != nil {
 		return err
 	}

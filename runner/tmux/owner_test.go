@@ -197,3 +197,28 @@ func TestAWindowWithOtherPanesIsTheOwnersToArrange(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 }
+
+// A server that nobody is connected to is listed by the names that a connection
+// gives, and is as it was.
+func TestAServerIsListedWithoutATrace(t *testing.T) {
+	path := socket(t)
+	owner(t, path, "new-session", "-d", "-s", "my work", "-x", "90", "-y", "30", "--", "bash", "--norc", "-i")
+	before := everything(t, path, "my work")
+	all, err := List(t.Context(), "", path)
+	if err != nil || len(all) != 1 || all[0].Where != "my work:0.0" || all[0].Command != "bash" || all[0].Cols != 90 {
+		t.Fatalf("%v %+v", err, all)
+	}
+	if after := everything(t, path, "my work"); after != before {
+		t.Errorf("the owner's server was\n%s\nand is\n%s", before, after)
+	}
+	s := open(t, Config{Socket: path})
+	if same, err := s.Panes(t.Context()); err != nil || len(same) != 1 || same[0].ID != all[0].ID || same[0].PID != all[0].PID {
+		t.Errorf("%v: a connection gives %+v, the list %+v", err, same, all)
+	}
+	if twice, err := List(t.Context(), "", path); err != nil || len(twice) != 1 {
+		t.Errorf("with the hub: %v %+v", err, twice)
+	}
+	if _, err := List(t.Context(), "", path+"-none"); !errors.Is(err, ErrDown) {
+		t.Errorf("no server: %v", err)
+	}
+}

@@ -15,6 +15,7 @@ type Pane struct {
 	// with each server. An ID stays good when the runner restarts.
 	ID      string
 	Name    string // of its session, for "tmux attach -t"
+	Where   string // "work:1.0": its session, window and place, as the owner calls it
 	Mark    string // what SetMark put there; empty: not ours
 	PID     int    // of the pane's own process
 	Dead    bool   // that process has ended
@@ -41,7 +42,7 @@ func clean(name string) string { return "#{s/[\001-\037\177]/?/:" + name + "}" }
 // from the system each time it is named: the foreground program, whose name tmux
 // cuts at a space, and its folder, which comes last.
 var listing = strings.Join([]string{
-	"#{pane_id} #{pane_pid} #{pane_dead} #{pane_width} #{pane_height} #{window_panes} #{window_active_clients} #{" + hubMark + "}",
+	"#{pane_id} #{pane_pid} #{pane_dead} #{pane_width} #{pane_height} #{window_panes} #{window_active_clients} #{window_index}.#{pane_index} #{" + hubMark + "}",
 	"#{n:session_name} #{n:" + markName + "} #{n:pane_title}",
 	clean("session_name"), clean(markName), clean("pane_title"), clean("pane_current_command"), clean("pane_current_path"),
 }, " ")
@@ -97,23 +98,24 @@ func (s *Server) list(ctx context.Context, c *conn) ([]Pane, error) {
 }
 
 func readPane(line string) (p Pane, err error) {
-	f := strings.SplitN(line, " ", 12)
-	if len(f) < 12 {
+	f := strings.SplitN(line, " ", 13)
+	if len(f) < 13 {
 		return p, fmt.Errorf("tmux listed a pane as %q", line)
 	}
 	if p.number = paneNumber([]byte(f[0])); p.number < 0 {
 		return p, fmt.Errorf("tmux listed a pane as %q", line)
 	}
 	num := func(i int) int { n, _ := strconv.Atoi(f[i]); return n }
-	p.PID, p.Dead, p.Cols, p.Rows, p.Panes, p.Viewed, p.hub = num(1), f[2] == "1", num(3), num(4), num(5), num(6) > 0, f[7] != ""
-	rest := f[11]
+	p.PID, p.Dead, p.Cols, p.Rows, p.Panes, p.Viewed, p.hub = num(1), f[2] == "1", num(3), num(4), num(5), num(6) > 0, f[8] != ""
+	rest := f[12]
 	for i, into := range []*string{&p.Name, &p.Mark, &p.Title} {
-		n := num(8 + i)
+		n := num(9 + i)
 		if n < 0 || n >= len(rest) || rest[n] != ' ' {
 			return p, fmt.Errorf("tmux listed a pane as %q", line)
 		}
 		*into, rest = rest[:n], rest[n+1:]
 	}
+	p.Where = p.Name + ":" + f[7]
 	p.Command, p.Dir, _ = strings.Cut(rest, " ")
 	return p, nil
 }
