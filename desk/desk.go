@@ -86,6 +86,7 @@ func (d *Desk) Facts(rec store.Record) session.Facts {
 	f := session.Facts{
 		Session: rec.Session, State: rec.State, Newest: rec.Newest,
 		Queued: rec.Queued, Waiting: rec.Waiting,
+		Run: rec.Run, Handoff: rec.Run != nil && rec.Run.State == session.RunHandoff,
 	}
 	if rec.Session.Runtime == session.External {
 		f.Connected = session.ExternalConnected(rec.State.Taken, d.Now())

@@ -38,6 +38,7 @@ type Facts struct {
 	Waiting   int      // messages sent or queued that have had no answer
 	Held      string   // why the runner did not take the next message; empty if it was not asked
 	Handoff   bool     // the Pilot's run waits for the owner
+	Run       *Run     // the newest, without its steps; nil if there is none
 }
 
 // Alive says whether the engine is there; nil is not measured.

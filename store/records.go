@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -21,6 +22,7 @@ type Record struct {
 	Owed         bool             // a message is Owed
 	Queued       int              // messages in the queue
 	Waiting      int              // messages that are not Settled: queued, under way, or in doubt
+	Run          *session.Run     // the newest, without its steps; nil if there is none
 	LastActivity time.Time        // the last change of its pane, status or outcome, or message
 	Cursor       string           // its place in the list: Query.Before gives what comes after it
 }
@@ -54,7 +56,8 @@ const recordColumns = sessionColumns + `, st.session, st.activity, st.pane, st.s
 	coalesce(m.turn, ''), coalesce(m.outcome, ''), coalesce(m.key, ''), coalesce(m.preempt, 0),
 	coalesce(m.steer, 0), coalesce(m.waited, 0), coalesce(m.journal, ''),
 	coalesce(m.created, 0), coalesce(m.settled, 0), coalesce(m.text, ''),
-	coalesce((SELECT group_concat(o.state || ':' || o.outcome) FROM messages o WHERE o.session = st.session AND o.open = 1), '')`
+	coalesce((SELECT group_concat(o.state || ':' || o.outcome) FROM messages o WHERE o.session = st.session AND o.open = 1), ''),
+	coalesce((SELECT run.body FROM runs run WHERE run.session = st.session ORDER BY run.number DESC LIMIT 1), '')`
 
 const recordTables = ` FROM states st JOIN sessions s ON s.number = st.session
 	LEFT JOIN messages m ON m.number = (
@@ -64,12 +67,12 @@ const recordTables = ` FROM states st JOIN sessions s ON s.number = st.session
 // scanRecord scans recordColumns and more. number is the session's.
 func (s *Store) scanRecord(row scanner, more ...any) (r Record, number int64, err error) {
 	var m session.Message
-	var state, open string
+	var state, open, run string
 	var pane, activity, created, settled int64
 	dest, fill := sessionDest(&r.Session)
 	dest = append(dest, &number, &activity, &pane, &state,
 		&m.Order, &m.ID, &m.Author, &m.State, &m.Reason, &m.Turn, &m.Outcome, &m.Key, &m.Preempt, &m.Steer, &m.Waited, &m.Journal,
-		&created, &settled, &m.Text, &open)
+		&created, &settled, &m.Text, &open, &run)
 	if err := row.Scan(append(dest, more...)...); err != nil {
 		return Record{}, 0, err
 	}
@@ -81,6 +84,12 @@ func (s *Store) scanRecord(row scanner, more ...any) (r Record, number int64, er
 	}
 	r.LastActivity = fromNano(activity)
 	r.count(open)
+	if run != "" {
+		r.Run = &session.Run{}
+		if err := json.Unmarshal([]byte(run), r.Run); err != nil {
+			return Record{}, 0, fmt.Errorf("decode the run of %s: %w", r.Session.ID, err)
+		}
+	}
 	r.Cursor = fmt.Sprintf("%d.%d", activity, number)
 	if m.Order != 0 {
 		m.Session = r.Session.ID
