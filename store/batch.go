@@ -19,7 +19,9 @@ type held struct {
 	state    session.State
 	activity int64
 	moments  int64 // in the history
-	bytes    int64 // of their panes
+	bytes    int64 // that they take
+	frame    frame // the latest pane, for the delta of the next
+	mark     mark  // what the session was last seen to do
 	dirty    bool  // the row in states is older
 
 	// Of the conversation; unknown until it is needed.
@@ -149,6 +151,9 @@ func (b *batch) loadSession(id session.ID) (h held, err error) {
 	}
 	if err == nil {
 		h.state, err = decodeState(state)
+	}
+	if err == nil {
+		h.mark, err = b.lastMark(h.number)
 	}
 	h.turns, h.newest, h.items = unknown, unknown, unknown
 	if err != nil {

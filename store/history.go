@@ -10,40 +10,52 @@ import (
 	"signalbox/session"
 )
 
-// What is kept of a session's history. The oldest go when either is passed; the
-// latest always stays.
-const (
-	HistoryMoments = 2000
-	HistoryBytes   = 16 << 20 // of panes
-)
-
-// pruned is what is left of a full history, so that it is cut now and then and not
-// at every snapshot.
-const pruned = 15.0 / 16
-
 // Moment is a snapshot in a session's history.
 type Moment struct {
-	ID       int64            // rises within its session
+	ID       int64            // rises by one within its session
 	Snapshot session.Snapshot // with Pane, and with LastTurn as it was held then
 	Reading  session.Reading
 	Failures int       // consecutive failed turns by then
 	Taken    time.Time // by the console's clock
+	Added    string    // the lines that the moment before it did not show; the whole pane where that is not known
 }
 
-const momentColumns = `m.id, m.taken, m.failures, m.facts, m.pane`
+// Place is the moment's place in its session's history. It stays what it is when
+// older moments go.
+func (m Moment) Place() int64 { return m.ID & (1<<32 - 1) }
 
-func scanMoment(row scanner) (m Moment, err error) {
-	var taken int64
-	var text, pane string
-	if err := row.Scan(&m.ID, &taken, &m.Failures, &text, &pane); err != nil {
+const momentColumns = `m.id, m.taken, m.failures, m.facts, m.pane, m.key`
+
+// momentReader puts moments that come in order together again.
+type momentReader struct {
+	pane string
+}
+
+func (r *momentReader) scan(row scanner) (m Moment, err error) {
+	var taken, key int64
+	var text, stored string
+	if err := row.Scan(&m.ID, &taken, &m.Failures, &text, &stored, &key); err != nil {
 		return Moment{}, err
 	}
 	var f facts
 	if err := json.Unmarshal([]byte(text), &f); err != nil {
 		return Moment{}, fmt.Errorf("decode facts of moment %d: %w", m.ID, err)
 	}
+	before := r.pane
+	if r.pane, err = paneAfter(before, stored, key); err != nil {
+		return Moment{}, fmt.Errorf("moment %d: %w", m.ID, err)
+	}
 	m.Snapshot, m.Reading, m.Taken = f.Snapshot, f.Reading, fromNano(taken)
-	m.Snapshot.Pane = pane
+	m.Snapshot.Pane = r.pane
+	switch {
+	case key != 0:
+		m.Added = addedBy(stored)
+	case before == "":
+		m.Added = stored
+	default:
+		delta, _ := deltaOf(before, stored)
+		m.Added = addedBy(delta)
+	}
 	return m, nil
 }
 
@@ -59,30 +71,125 @@ func (s *Store) History(ctx context.Context, id session.ID, before string, limit
 		return nil, "", fmt.Errorf("read history of %s: %w", id, err)
 	}
 	limit = pageSize(limit)
+	var reader momentReader
+	// The page's moments and, before them, those that the oldest is told by.
 	err = s.each(ctx, func(row scanner) error {
-		if len(items) == limit {
-			next = strconv.FormatInt(items[limit-1].ID, 10)
-			return nil
-		}
-		m, err := scanMoment(row)
+		m, err := reader.scan(row)
 		items = append(items, m)
 		return err
-	}, `SELECT `+momentColumns+` FROM moments m WHERE m.id > ? AND m.id < ? ORDER BY m.id DESC LIMIT ?`,
+	}, `SELECT `+momentColumns+` FROM moments m WHERE m.id < ?2 AND m.id >= (
+			SELECT min(CASE k.key WHEN 0 THEN k.id ELSE k.key END) FROM
+			(SELECT id, key FROM moments WHERE id > ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3) k)
+		ORDER BY m.id`,
 		momentsOf(number), min(below, momentsOf(number+1)), limit+1)
 	if err != nil {
 		return nil, "", fmt.Errorf("read history of %s: %w", id, inWords(err))
 	}
-	return items, next, nil
+	page := make([]Moment, 0, limit)
+	for i := len(items) - 1; i >= 0 && len(page) < limit; i-- {
+		page = append(page, items[i])
+	}
+	if len(items) > len(page) {
+		next = strconv.FormatInt(page[len(page)-1].ID, 10)
+	}
+	return page, next, nil
 }
 
 // Moment returns one moment of a session's history, or session.ErrNotFound.
-func (s *Store) Moment(ctx context.Context, id session.ID, momentID int64) (Moment, error) {
-	m, err := scanMoment(s.row(ctx, `SELECT `+momentColumns+` FROM moments m JOIN sessions s ON s.number = m.id >> 32
-		WHERE m.id = ? AND s.id = ?`, momentID, string(id)))
+func (s *Store) Moment(ctx context.Context, id session.ID, momentID int64) (m Moment, err error) {
+	number, err := s.number(ctx, id)
+	if err == nil && momentID>>32 != number {
+		err = session.ErrNotFound
+	}
+	if err == nil {
+		err = s.moments(ctx, momentID, momentID, func(got Moment) error { m = got; return nil })
+	}
+	if err == nil && m.ID != momentID {
+		err = session.ErrNotFound
+	}
 	if err != nil {
-		return Moment{}, fmt.Errorf("read moment %d of %s: %w", momentID, id, found(err))
+		return Moment{}, fmt.Errorf("read moment %d of %s: %w", momentID, id, err)
 	}
 	return m, nil
+}
+
+// moments calls f on the moments from first to last, oldest first. Both are of one
+// session.
+func (s *Store) moments(ctx context.Context, first, last int64, f func(Moment) error) error {
+	var reader momentReader
+	err := s.each(ctx, func(row scanner) error {
+		m, err := reader.scan(row)
+		if err != nil || m.ID < first {
+			return err
+		}
+		return f(m)
+	}, `SELECT `+momentColumns+` FROM moments m WHERE m.id >= coalesce(`+fromKey+`, ?1) AND m.id <= ?2 ORDER BY m.id`, first, last)
+	return inWords(err)
+}
+
+// EachMoment calls f on every moment of a session, oldest first, until f fails.
+func (s *Store) EachMoment(ctx context.Context, id session.ID, f func(Moment) error) error {
+	number, err := s.number(ctx, id)
+	if err == nil {
+		err = s.moments(ctx, momentsOf(number)+1, momentsOf(number+1)-1, f)
+	}
+	if err != nil {
+		return fmt.Errorf("read history of %s: %w", id, err)
+	}
+	return nil
+}
+
+// Extent is how much is kept of a session's history.
+type Extent struct {
+	First, Last int64     // ids of moments; 0 if there is none
+	Moments     int64     //
+	Bytes       int64     // that they take
+	Since       time.Time // when the first was taken, by the console's clock
+	Until       time.Time // when the last was
+}
+
+// At is the id of the moment at a place, or of the nearest that is kept.
+func (e Extent) At(place int64) int64 {
+	return min(max(e.First&^(1<<32-1)|place&(1<<32-1), e.First), e.Last)
+}
+
+// HistoryExtent returns how much is kept of a session's history.
+func (s *Store) HistoryExtent(ctx context.Context, id session.ID) (e Extent, err error) {
+	number, err := s.number(ctx, id)
+	if err == nil {
+		var since, until int64
+		err = s.row(ctx, `SELECT f.id, st.pane, st.moments, st.bytes, f.taken, l.taken FROM states st
+			JOIN moments f ON f.id = (SELECT min(id) FROM moments WHERE id > ?2 AND id < ?3) JOIN moments l ON l.id = st.pane
+			WHERE st.session = ?1`, number, momentsOf(number), momentsOf(number+1)).
+			Scan(&e.First, &e.Last, &e.Moments, &e.Bytes, &since, &until)
+		e.Since, e.Until = fromNano(since), fromNano(until)
+		if noRows(err) {
+			return Extent{}, nil
+		}
+	}
+	if err != nil {
+		return Extent{}, fmt.Errorf("measure history of %s: %w", id, inWords(err))
+	}
+	return e, nil
+}
+
+// MomentAt returns the id of the latest moment that was taken by a time, or of the
+// first if all are later.
+func (s *Store) MomentAt(ctx context.Context, e Extent, at time.Time) (id int64, err error) {
+	low, high := e.First, e.Last // ids follow one another, so halves can be looked at
+	for low < high {
+		mid := low + (high-low+1)/2
+		var taken int64
+		if err := s.row(ctx, `SELECT taken FROM moments WHERE id = ?`, mid).Scan(&taken); err != nil {
+			return 0, fmt.Errorf("look for a moment: %w", found(err))
+		}
+		if taken <= nano(at) {
+			low = mid
+		} else {
+			high = mid - 1
+		}
+	}
+	return low, nil
 }
 
 // number returns a session's number, or session.ErrNotFound.
@@ -91,35 +198,4 @@ func (s *Store) number(ctx context.Context, id session.ID) (n int64, err error) 
 		return 0, found(err)
 	}
 	return n, nil
-}
-
-// prune cuts h's history if it is too long. h's row in states is written after it.
-func (b *batch) prune(h *held) error {
-	if h.moments <= HistoryMoments && h.bytes <= HistoryBytes {
-		return nil
-	}
-	const moments, bytes = int64(HistoryMoments * pruned), int64(HistoryBytes * pruned)
-	var last int64 // to go
-	gone, goneBytes := int64(0), int64(0)
-	err := b.each(func(row scanner) error {
-		if h.moments-gone <= moments && h.bytes-goneBytes <= bytes {
-			return errEnough
-		}
-		var n int64
-		if err := row.Scan(&last, &n); err != nil {
-			return err
-		}
-		gone++
-		goneBytes += n
-		return nil
-	}, `SELECT id, bytes FROM moments WHERE id > ? AND id < ? ORDER BY id`, momentsOf(h.number), h.state.PaneID)
-	if err != nil || gone == 0 {
-		return err
-	}
-	if _, err := b.exec(`DELETE FROM moments WHERE id > ? AND id <= ?`, momentsOf(h.number), last); err != nil {
-		return err
-	}
-	h.moments -= gone
-	h.bytes -= goneBytes
-	return nil
 }

@@ -31,7 +31,7 @@ type Record struct {
 type Query struct {
 	Limit    int    // at most this many; 0 is PageDefault, PageMost is the most
 	Before   string // the cursor of the page before; empty for the first page
-	Text     string // part of title, folder or engine, in any case
+	Text     string // part of title, folder or engine, in any case; or beginnings of words there, of the machine's name, or on the latest screen
 	Runner   string // only this runner's
 	Archived bool   // the archived ones instead of the others
 }
@@ -126,13 +126,19 @@ func (s *Store) Record(ctx context.Context, id session.ID) (Record, error) {
 	return r, nil
 }
 
-// Latest returns a session's record with its latest pane, read together.
+// Latest returns a session's record with the latest pane that it speaks of.
 func (s *Store) Latest(ctx context.Context, id session.ID) (r Record, pane string, err error) {
-	row := s.row(ctx, `SELECT `+recordColumns+`, coalesce((SELECT p.pane FROM moments p WHERE p.id = st.pane), '')`+
-		recordTables+` WHERE s.id = ?`, string(id))
-	r, _, err = s.scanRecord(row, &pane)
+	for try := 0; try < 3; try++ { // the moment may be cut from a history between the two reads
+		if r, err = s.Record(ctx, id); err != nil {
+			return Record{}, "", err
+		}
+		pane, err = s.pane(ctx, r.State.PaneID)
+		if !errors.Is(err, session.ErrNotFound) {
+			break
+		}
+	}
 	if err != nil {
-		return Record{}, "", fmt.Errorf("read session %s: %w", id, found(err))
+		return Record{}, "", fmt.Errorf("read session %s: %w", id, err)
 	}
 	return r, pane, nil
 }
@@ -154,6 +160,12 @@ func (s *Store) Records(ctx context.Context, q Query) (items []Record, next stri
 		return nil, "", err
 	}
 	limit := pageSize(q.Limit)
+	args := []any{before, number, q.Archived, q.Runner, strings.ToLower(q.Text), limit + 1}
+	words := ""
+	if match := matchQuery(q.Text); match != "" {
+		words = ` OR st.session IN (SELECT rowid FROM search WHERE search MATCH ?7)`
+		args = append(args, match)
+	}
 	var last [2]int64
 	more := false
 	err = s.each(ctx, func(row scanner) error {
@@ -165,9 +177,8 @@ func (s *Store) Records(ctx context.Context, q Query) (items []Record, next stri
 		items, last = append(items, r), [2]int64{nano(r.LastActivity), number}
 		return err
 	}, `SELECT `+recordColumns+recordTables+` WHERE (st.activity, st.session) < (?1, ?2) AND s.archived = ?3
-		AND (?4 = '' OR s.runner = ?4) AND (?5 = '' OR instr(s.search, ?5) > 0)
-		ORDER BY st.activity DESC, st.session DESC LIMIT ?6`,
-		before, number, q.Archived, q.Runner, strings.ToLower(q.Text), limit+1)
+		AND (?4 = '' OR s.runner = ?4) AND (?5 = '' OR instr(s.search, ?5) > 0`+words+`)
+		ORDER BY st.activity DESC, st.session DESC LIMIT ?6`, args...)
 	if err != nil {
 		return nil, "", fmt.Errorf("list sessions: %w", inWords(err))
 	}

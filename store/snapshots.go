@@ -175,13 +175,16 @@ func (b *batch) addMoment(h *held, next session.State, pane string) (int64, erro
 		return 0, fmt.Errorf("encode facts: %w", err)
 	}
 	id := max(h.state.PaneID, momentsOf(h.number)) + 1
-	if _, err := b.exec(`INSERT INTO moments (id, taken, failures, bytes, facts, pane) VALUES (?, ?, ?, ?, ?, ?)`,
-		id, nano(next.Taken), next.Failures, len(pane), string(text), pane); err != nil {
+	stored, frame := h.frame.next(id, pane)
+	bytes := len(stored) + len(text)
+	if _, err := b.exec(`INSERT INTO moments (id, taken, failures, bytes, facts, pane, key) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		id, nano(next.Taken), next.Failures, bytes, string(text), stored, frame.keyOf(id)); err != nil {
 		return 0, fmt.Errorf("add to the history: %w", err)
 	}
+	h.frame = frame
 	h.moments++
-	h.bytes += int64(len(pane))
-	return id, nil
+	h.bytes += int64(bytes)
+	return id, b.noteMark(h, next, id)
 }
 
 // momentsOf is the number below the ids of a session's moments.

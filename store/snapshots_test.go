@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -286,70 +285,5 @@ func TestSubmittedSnapshotsKeepTheirOrder(t *testing.T) {
 		if err != nil || pane != fmt.Sprint(each-1) || r.State.Snapshot.Seq != each {
 			t.Errorf("%s ended at seq %d, pane %q, %v", id, r.State.Snapshot.Seq, pane, err)
 		}
-	}
-}
-
-func TestHistoryIsPagedNewestFirstAndStaysBounded(t *testing.T) {
-	s := openTemp(t)
-	small, big, neighbour := newSession(t, s, ""), newSession(t, s, ""), newSession(t, s, "")
-	save(t, s, neighbour.ID, session.Snapshot{Pane: "untouched"})
-	var wg sync.WaitGroup
-	fill := func(id session.ID, n int, pane func(int) string) {
-		for i := range n {
-			wg.Add(1)
-			s.SubmitSnapshot(Ingest{Session: id, Now: noon, Snapshot: session.Snapshot{Pane: pane(i)}}, func(_ Saved, err error) {
-				if err != nil {
-					t.Error(err)
-				}
-				wg.Done()
-			})
-		}
-	}
-	fill(small.ID, HistoryMoments+300, func(i int) string { return fmt.Sprint(i) })
-	mib := strings.Repeat("x", session.MaxPane)
-	fill(big.ID, 40, func(i int) string { return mib[:len(mib)-i] })
-	wg.Wait()
-
-	count := func(id session.ID) (n int, bytes int) {
-		last := int64(1 << 62)
-		for before, first := "", true; first || before != ""; first = false {
-			items, next, err := s.History(bg, id, before, 333)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, m := range items {
-				if m.ID >= last {
-					t.Fatalf("moment %d after %d", m.ID, last)
-				}
-				last = m.ID
-				bytes += len(m.Snapshot.Pane)
-			}
-			n += len(items)
-			before = next
-		}
-		return n, bytes
-	}
-	if n, _ := count(small.ID); n > HistoryMoments || n < HistoryMoments*3/4 {
-		t.Errorf("%d moments are kept", n)
-	}
-	if n, bytes := count(big.ID); bytes > HistoryBytes || bytes < HistoryBytes*3/4 {
-		t.Errorf("%d moments of %d bytes are kept", n, bytes)
-	}
-	if n, _ := count(neighbour.ID); n != 1 {
-		t.Errorf("the neighbour has %d moments", n)
-	}
-	if _, pane, err := s.Latest(bg, small.ID); pane != fmt.Sprint(HistoryMoments+299) || err != nil {
-		t.Errorf("the latest is %q, %v", pane, err)
-	}
-	var held, bytes int64
-	s.reads.QueryRow(`SELECT sum(st.moments) - (SELECT count(*) FROM moments), sum(st.bytes) - (SELECT sum(length(CAST(pane AS BLOB))) FROM moments) FROM states st`).Scan(&held, &bytes)
-	if held != 0 || bytes != 0 {
-		t.Errorf("the counts are off by %d moments and %d bytes", held, bytes)
-	}
-	if _, _, err := s.History(bg, small.ID, "nonsense", 0); !errors.Is(err, session.ErrInvalid) {
-		t.Errorf("a bad cursor: %v", err)
-	}
-	if _, _, err := s.History(bg, "s_none", "", 0); !errors.Is(err, session.ErrNotFound) {
-		t.Errorf("no session: %v", err)
 	}
 }

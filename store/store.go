@@ -89,6 +89,11 @@ func open(ctx context.Context, path string) (*Store, error) {
 		s.reads.Close()
 		return nil, err
 	}
+	r, err := s.Retention(ctx)
+	if err != nil {
+		return nil, errors.Join(err, s.writer.close(), s.reads.Close())
+	}
+	s.writer.historyBytes.Store(r.Bytes)
 	return s, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	codes "modernc.org/sqlite/lib"
 
@@ -27,8 +28,11 @@ type writer struct {
 	sessions *lru[session.ID, held]
 	runners  *lru[string, ackedTo]
 	gaps     map[string]Pushed // by runner: the first push that failed and is to come again
-	stopped  chan struct{}
-	stopErr  error // set before stopped is closed
+
+	historyBytes atomic.Int64 // Retention.Bytes
+
+	stopped chan struct{}
+	stopErr error // set before stopped is closed
 
 	batches, ops int64 // counted for the benchmark
 }
@@ -57,6 +61,7 @@ func openWriter(ctx context.Context, path string) (*writer, error) {
 		gaps:     map[string]Pushed{},
 		stopped:  make(chan struct{}),
 	}
+	w.historyBytes.Store(DefaultRetention.Bytes)
 	go w.loop()
 	return w, nil
 }
