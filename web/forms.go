@@ -35,7 +35,7 @@ func (s *Server) onSession(c echo.Context, err error, asked asked, text string) 
 func (s *Server) say(c echo.Context) error {
 	id, text := sessionID(c), c.FormValue("text")
 	_, err := s.desk.Say(c.Request().Context(), id, desk.Instruction{
-		Text: lines(text), Key: c.FormValue("key"), Author: session.ByOwner, Preempt: c.FormValue("preempt") == "true",
+		Text: lines(text), Key: c.FormValue("key"), Author: session.ByOwner, Preempt: c.FormValue("preempt") == "true", Steer: c.FormValue("steer") == "true",
 	})
 	if err != nil {
 		return s.onSession(c, err, asked{}, text)

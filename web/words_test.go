@@ -193,7 +193,7 @@ func TestMessageWords(t *testing.T) {
 		{session.Delivered, "", "Running"}, {session.Delivered, session.VerdictFailed, "Arrived; its turn failed"},
 		{session.Delivered, session.VerdictKilled, "Arrived; its turn was stopped"}, {session.Delivered, session.VerdictUnknown, "Arrived; how its turn ended is not known"},
 		{session.Answered, session.VerdictOK, "Answered"}, {session.Answered, session.VerdictFailed, "Answered, then failed"},
-		{session.Withdrawn, "", "Withdrawn"}, {session.Returned, "", "Returned to you"}, {session.Blocked, "", "Sent"},
+		{session.Withdrawn, "", "Withdrawn"}, {session.Returned, "", "Could not be accepted"}, {session.Blocked, "", "Sent"},
 		{session.InDoubt, "", "In doubt"}, {session.NotSent, "", "Not sent"}, {"of the future", "", "Unknown"},
 	} {
 		if got := messageWords(session.Message{State: c.state, Outcome: c.outcome}); got != c.want {

@@ -110,7 +110,7 @@ func (w *writer) node(n ast.Node, depth int) {
 	case *ast.List:
 		w.list(n, depth)
 	case *ast.ListItem:
-		w.in("li", n, depth)
+		w.in(itemTag(n), n, depth)
 	case *ast.ThematicBreak:
 		w.out.WriteString("<hr>")
 	case *ast.CodeBlock:
@@ -133,6 +133,16 @@ func (w *writer) node(n ast.Node, depth int) {
 	default:
 		w.inline(n, depth)
 	}
+}
+
+// itemTag tells the entries of a list of tasks, which have boxes for bullets.
+func itemTag(n *ast.ListItem) string {
+	if block := n.FirstChild(); block != nil {
+		if _, task := block.FirstChild().(*east.TaskCheckBox); task {
+			return `li class="task"`
+		}
+	}
+	return "li"
 }
 
 func (w *writer) list(n *ast.List, depth int) {

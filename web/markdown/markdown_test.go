@@ -16,7 +16,7 @@ func TestHTML(t *testing.T) {
 		{"emphasis and code", "*a* **b** `c<d`", "<p><em>a</em> <strong>b</strong> <code>c&lt;d</code></p>"},
 		{"headings stay below those of the page", "# A\n#### B", "<h3>A</h3><h4>B</h4>"},
 		{"lists", "- a\n- b\n\n3. c", `<ul><li>a</li><li>b</li></ul><ol start="3"><li>c</li></ol>`},
-		{"tasks", "- [x] a\n- [ ] b", "<ul><li>☑ a</li><li>☐ b</li></ul>"},
+		{"tasks", "- [x] a\n- [ ] b", `<ul><li class="task">☑ a</li><li class="task">☐ b</li></ul>`},
 		{"a fence, with its language", "```go\nx := \"<\"\n```", `<p class="to">go</p><pre tabindex="0">x := &#34;&lt;&#34;` + "\n</pre>"},
 		{"an unfinished fence, as it streams in", "```\nx\n", "<pre tabindex=\"0\">x\n</pre>"},
 		{"a table", "|a|b|\n|-|-|\n|1|2|", `<div class="wide" tabindex="0"><table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table></div>`},
@@ -69,7 +69,7 @@ func FuzzHTML(f *testing.F) {
 	}
 	allowed := map[string][]string{
 		"p": {"class"}, "span": {"class"}, "div": {"class", "tabindex"}, "pre": {"tabindex"}, "ol": {"start"}, "a": {"href", "rel", "target"},
-		"h3": nil, "h4": nil, "blockquote": nil, "ul": nil, "li": nil, "hr": nil, "table": nil, "tr": nil, "th": nil, "td": nil,
+		"h3": nil, "h4": nil, "blockquote": nil, "ul": nil, "li": {"class"}, "hr": nil, "table": nil, "tr": nil, "th": nil, "td": nil,
 		"code": nil, "em": nil, "strong": nil, "s": nil, "br": nil,
 	}
 	f.Fuzz(func(t *testing.T, words string) {
