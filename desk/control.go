@@ -63,6 +63,12 @@ func (d *Desk) Restart(ctx context.Context, id session.ID) error {
 	if err := d.command(ctx, id, session.DoRestart); err != nil {
 		return err
 	}
+	if s.Adopted != nil { // it is a new one, in a pane of the runner's own
+		if err := d.store.SetOwn(ctx, id); err != nil {
+			return err
+		}
+		d.changed(id)
+	}
 	d.Drive(id)
 	return nil
 }

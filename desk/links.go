@@ -30,6 +30,7 @@ type link struct {
 	journal string
 	since   time.Time
 	runner  Runner
+	adopt   []session.PaneFound // panes that it was started to adopt
 	ctx     context.Context
 	end     context.CancelFunc
 	settled atomic.Bool // messages in doubt have been asked after: the queue may go on
@@ -60,7 +61,7 @@ func (d *Desk) Attach(ctx context.Context, hello session.Hello, tokenID string, 
 	if err != nil {
 		return nil, 0, err
 	}
-	l := &link{name: hello.Name, journal: hello.Journal, since: now, runner: r}
+	l := &link{name: hello.Name, journal: hello.Journal, since: now, runner: r, adopt: hello.Adopt}
 	l.ctx, l.end = context.WithCancel(d.ctx)
 
 	d.mu.Lock()
@@ -133,6 +134,9 @@ func (d *Desk) open(l *link) {
 			break
 		}
 		q.Before = next
+	}
+	if err := d.adoptAll(l, l.adopt); err != nil {
+		d.logEnd(l, "adopt panes", err)
 	}
 	d.driveAll(l)
 }

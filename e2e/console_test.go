@@ -229,13 +229,14 @@ type runner struct {
 	state string
 	name  string
 	token string
+	more  []string // further arguments
 }
 
 // startRunner connects a second machine, as it were, by name.
-func (c *console) startRunner(name string) *runner {
+func (c *console) startRunner(name string, more ...string) *runner {
 	c.t.Helper()
 	token := strings.TrimSpace(c.run("token", "create", "--name", name, "--kind", "runner"))
-	r := &runner{c: c, name: name, token: token, state: filepath.Join(c.home, "runner-"+name)}
+	r := &runner{c: c, name: name, token: token, more: more, state: filepath.Join(c.home, "runner-"+name)}
 	r.launch()
 	c.t.Cleanup(r.kill)
 	return r
@@ -243,7 +244,7 @@ func (c *console) startRunner(name string) *runner {
 
 func (r *runner) launch() {
 	r.c.t.Helper()
-	r.cmd = exec.Command(program, "runner", "--server", r.c.base(), "--token", r.token, "--name", r.name, "--state", r.state)
+	r.cmd = exec.Command(program, append([]string{"runner", "--server", r.c.base(), "--token", r.token, "--name", r.name, "--state", r.state}, r.more...)...)
 	r.cmd.Env, r.cmd.Dir, r.cmd.Stdout, r.cmd.Stderr = r.c.env, r.c.home, r.c.log, r.c.log
 	if err := r.cmd.Start(); err != nil {
 		r.c.t.Fatalf("start a runner: %v", err)

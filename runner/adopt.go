@@ -27,31 +27,10 @@ const (
 )
 
 // outside lists the engines of this machine that no runner started, in every tmux
-// server of this user's. With every, panes with other programs are in it too, but
-// not those in which a shell waits.
-func (r *runner) outside(ctx context.Context, every bool) (found []session.PaneFound) {
+// server of this user's but this runner's own.
+func (r *runner) outside(ctx context.Context) []session.PaneFound {
 	ours, _ := r.dir.socket()
-	held := r.adoptions()
-	for _, p := range panesOutside(ctx, r.cfg.Env, ours, every) {
-		p.Session = held[p.PaneRef]
-		found = append(found, p)
-	}
-	return found
-}
-
-// adoptions are the panes that are held, by their sessions.
-func (r *runner) adoptions() map[session.PaneRef]session.ID {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	held := map[session.PaneRef]session.ID{}
-	for id, h := range r.sessions {
-		h.mu.Lock()
-		if ref := h.rec.adopted(); ref != nil {
-			held[*ref] = id
-		}
-		h.mu.Unlock()
-	}
-	return held
+	return panesOutside(ctx, r.cfg.Env, ours, false)
 }
 
 // FindPanes lists the panes of this user's tmux servers with a program that could
@@ -67,6 +46,9 @@ func FindPanes(ctx context.Context, pane string) (found []session.PaneFound) {
 	return found
 }
 
+// panesOutside lists the panes of every tmux server but one. With every, panes with
+// programs that are no known engine are in it too, but not those in which a shell
+// waits.
 func panesOutside(ctx context.Context, env []string, except string, every bool) (found []session.PaneFound) {
 	if tmuxFit() != nil {
 		return nil
@@ -111,6 +93,9 @@ func paneFound(socket string, p tmux.Pane, every bool) (session.PaneFound, bool)
 		return session.PaneFound{}, false
 	}
 	group := tmux.Foreground(p.PID)
+	if group == unix.Getpgrp() {
+		return session.PaneFound{}, false // this very program
+	}
 	argv := argvOf(group)
 	if len(argv) == 0 {
 		argv = []string{p.Command}
@@ -118,6 +103,7 @@ func paneFound(socket string, p tmux.Pane, every bool) (session.PaneFound, bool)
 	f := session.PaneFound{
 		PaneRef: session.PaneRef{Socket: socket, Pane: p.ID, PID: p.PID, Group: group},
 		Where:   p.Where, Dir: p.Dir, Cols: p.Cols, Rows: p.Rows, Engine: engineIn(argv, p.Command),
+		Session: session.ID(p.Mark),
 	}
 	f.Start, _ = startOf(group)
 	if f.Engine == "" {

@@ -112,7 +112,9 @@ func (o *owners) adopt() *stage {
 	if p.Engine != session.Codex || p.Where != "work:0.0" || p.Cols != 120 {
 		o.t.Fatalf("found %+v", p)
 	}
-	g := newRig(o.t, session.Spec{Engine: p.Engine, Runtime: session.Tmux, Trust: session.TrustAsk, Dir: p.Dir, Adopt: &p.PaneRef}, func(c *Config) { c.Env = append(o.env, "PATH="+filepath.Dir(o.log)+":"+os.Getenv("PATH"), "AS=fake", "FAKE_AS=codex", "FAKE_LOG="+o.log+".ours") })
+	g := newRig(o.t, session.Spec{Engine: p.Engine, Runtime: session.Tmux, Trust: session.TrustAsk, Dir: p.Dir, Adopt: &p.PaneRef}, func(c *Config) {
+		c.Env = append(o.env, "PATH="+filepath.Dir(o.log)+":"+os.Getenv("PATH"), "AS=fake", "FAKE_AS=codex", "FAKE_LOG="+o.log+".ours")
+	})
 	s := &stage{rig: g, log: o.log}
 	socket, _ := g.dir.socket()
 	o.t.Cleanup(func() {

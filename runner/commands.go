@@ -75,7 +75,7 @@ func (r *runner) do(ctx context.Context, c session.Command, reply func(session.R
 			finish(session.Result{OK: true, Workdir: &report})
 		}()
 	case session.DoPanes:
-		go func() { finish(session.Result{OK: true, Panes: r.outside(ctx, false)}) }()
+		go func() { finish(session.Result{OK: true, Panes: r.outside(ctx)}) }()
 	case session.DoSettle:
 		go func() { finish(session.Result{OK: true, Fates: r.fates(ctx, c.Messages)}) }()
 	case session.DoOpen, session.DoRestart, session.DoTurn, session.DoInterrupt, session.DoStop,

@@ -164,3 +164,25 @@ func TestActivityIsTheLastChange(t *testing.T) {
 	add(t, s, session.Message{Session: ss.ID, CreatedAt: noon})
 	at(noon.Add(time.Hour))
 }
+
+func TestAnAdoptedPaneIsKeptUntilTheEngineIsOurOwn(t *testing.T) {
+	s := openTemp(t)
+	ref := session.PaneRef{Socket: "/tmp/tmux-1/default", Pane: "%3@1.2", PID: 7, Group: 8, Start: "x"}
+	ss := session.Session{ID: "s_1", Engine: session.Codex, Runtime: session.Tmux, Dir: "/srv", Runner: "box", Adopted: &ref, CreatedAt: noon}
+	if err := s.CreateSession(bg, ss); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.SetTitle(bg, ss.ID, "other"); err != nil {
+		t.Error(err)
+	}
+	got := func() *session.PaneRef { return must(openAt(t, s.Path()).Record(bg, ss.ID))(t).Session.Adopted }
+	if a := got(); a == nil || *a != ref {
+		t.Errorf("%+v, want %+v", a, ref)
+	}
+	if err := s.SetOwn(bg, ss.ID); err != nil {
+		t.Error(err)
+	}
+	if a := got(); a != nil {
+		t.Errorf("still %+v", a)
+	}
+}

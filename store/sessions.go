@@ -111,6 +111,12 @@ func (s *Store) SetWorkdir(ctx context.Context, id session.ID, w session.Workdir
 	return s.changeSession(ctx, "set workdir of", id, func(ss *session.Session) { ss.Workdir = w })
 }
 
+// SetOwn says that a runner has started the session's engine itself, in place of
+// the one that was adopted.
+func (s *Store) SetOwn(ctx context.Context, id session.ID) error {
+	return s.changeSession(ctx, "keep the new engine of", id, func(ss *session.Session) { ss.Adopted = nil })
+}
+
 // changeSession changes what of a session may change. It returns
 // session.ErrNotFound if there is no such session.
 func (s *Store) changeSession(ctx context.Context, what string, id session.ID, f func(*session.Session)) error {
@@ -120,8 +126,8 @@ func (s *Store) changeSession(ctx context.Context, what string, id session.ID, f
 			return err
 		}
 		f(&h.session)
-		_, err = b.exec(`UPDATE sessions SET title = ?, workdir = ?, stopped = ?, archived = ?, search = ? WHERE number = ?`,
-			h.session.Title, string(h.session.Workdir), nano(h.session.StoppedAt), h.session.Archived, searchText(h.session), h.number)
+		_, err = b.exec(`UPDATE sessions SET title = ?, workdir = ?, stopped = ?, archived = ?, search = ?, adopted = CASE WHEN ? THEN adopted ELSE '' END WHERE number = ?`,
+			h.session.Title, string(h.session.Workdir), nano(h.session.StoppedAt), h.session.Archived, searchText(h.session), h.session.Adopted != nil, h.number)
 		return err
 	})
 	if err != nil {

@@ -17,6 +17,19 @@ type Runner struct {
 	Facts     string // "macOS 15.5 · arm64 · signalbox 0.3.1"
 	Note      string // what is wrong and the fix, such as tmux missing; empty: nothing
 	Engines   []Engine
+	Outside   []Outside
+}
+
+// Outside is an engine that its owner started by hand.
+type Outside struct {
+	Engine string
+	Where  string // "work:1.0"
+	Dir    string
+	Action string // what adopts it, with these:
+	Socket string
+	Pane   string
+	PID    string
+	Group  string
 }
 
 // Engine is an engine as a runner found it.

@@ -119,6 +119,10 @@ func codingView(f session.Facts, messages []session.Message, resumes bool, asked
 	}
 	v.CanInterrupt = f.Running()
 	v.CanStop = s.StoppedAt.IsZero() && !gone(f)
+	v.StopWords = "End session"
+	if s.Adopted != nil {
+		v.StopWords, v.CanLeave = "End the engine", v.CanStop && f.Connected
+	}
 	v.CanRestart = gone(f)
 	v.Composer.Placeholder = "Instruction"
 	if s.Engine != session.Custom && s.Engine != session.Generic {

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/a-h/templ"
@@ -133,13 +134,21 @@ func (s *Server) runnersView(ctx context.Context) (views.Runners, error) {
 		return v, err
 	}
 	connected := 0
-	for _, r := range runners {
-		row := s.runnerRow(r)
-		if row.Connected {
-			connected++
+	v.Rows = make([]views.Runner, len(runners))
+	var looks sync.WaitGroup
+	for i, r := range runners {
+		v.Rows[i] = s.runnerRow(r)
+		if !v.Rows[i].Connected {
+			continue
 		}
-		v.Rows = append(v.Rows, row)
+		connected++
+		looks.Go(func() {
+			for _, p := range s.desk.Outside(ctx, r.Name) {
+				v.Rows[i].Outside = append(v.Rows[i].Outside, outsideView(r.Name, p))
+			}
+		})
 	}
+	looks.Wait()
 	v.Sentence = machines(len(runners), connected)
 	v.Connect = views.Connect{
 		Words:   "A runner holds the engines of one machine. To connect another machine, run this there:",

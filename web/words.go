@@ -199,6 +199,9 @@ func whereInFull(s session.Session) string {
 	if s.Dir != "" {
 		w = strings.Replace(w, path.Base(strings.ReplaceAll(s.Dir, `\`, "/")), s.Dir, 1)
 	}
+	if s.Adopted != nil {
+		return w + " · started by hand in tmux"
+	}
 	if t := may[s.Trust]; t != "" && s.Engine != session.Custom {
 		w += " · " + t
 	}
