@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"signalbox/session"
 )
@@ -146,4 +147,32 @@ func (s *Store) runSteps(ctx context.Context, run int64) (steps []session.RunSte
 		return nil
 	}, `SELECT body FROM run_steps WHERE run = ? ORDER BY n`, run)
 	return steps, err
+}
+
+// Runs returns a page of a session's runs without their steps, the newest first,
+// and the cursor of the next page, empty after the last.
+func (s *Store) Runs(ctx context.Context, id session.ID, before string, limit int) (runs []session.Run, next string, err error) {
+	below, err := parseCursor(before)
+	if err != nil {
+		return nil, "", err
+	}
+	number, err := s.number(ctx, id)
+	if err != nil {
+		return nil, "", fmt.Errorf("read runs of %s: %w", id, err)
+	}
+	limit = pageSize(limit)
+	var last int64
+	err = s.each(ctx, func(row scanner) error {
+		if len(runs) == limit {
+			next = strconv.FormatInt(last, 10)
+			return errEnough
+		}
+		r, err := scanRun(row, &last)
+		runs = append(runs, r)
+		return err
+	}, `SELECT body, number FROM runs WHERE session = ? AND number < ? ORDER BY number DESC LIMIT ?`, number, below, limit+1)
+	if err != nil {
+		return nil, "", fmt.Errorf("read runs of %s: %w", id, inWords(err))
+	}
+	return runs, next, nil
 }

@@ -29,6 +29,7 @@ type Coding struct {
 	Composer    Composer
 	Keys        *KeyPad // nil unless the engine has a terminal
 	Turns       []Turn  // newest first, for the third column; may be empty
+	Run         RunPanel
 }
 
 // Banner says that the last turn failed. It goes by itself when one succeeds.

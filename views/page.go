@@ -24,6 +24,7 @@ import (
 //	talk-ID           ConversationOnly(…)         which entries there are
 //	entries           ConversationEntry(…)        each by its own id, behind the one that data-after names
 //	keys-ID          SessionKeys(Coding)          keys for an engine with a terminal
+//	run-ID            RunPart(RunPanel)           the Pilot's run, its log and its forms
 //	timeline-ID       Timeline(Coding)            turns, newest first (third column)
 //	runners           RunnerRows(Runners)         "/runners"
 //	new-choices       NewChoices(NewSession)      engine, command and trust, in answer to ?check=1

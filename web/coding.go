@@ -83,7 +83,8 @@ func (s *Server) codingState(ctx context.Context, id session.ID, asked asked, lo
 	}
 	snap := view.Record.State.Snapshot
 	v.Pane = views.Pane{HTML: pane.HTML(view.Pane, snap.Format == session.ANSI || snap.Format == session.Raw), Seq: snap.Seq}
-	return v, nil
+	v.Run, err = s.runPanel(ctx, f)
+	return v, err
 }
 
 // codingView chooses the words of a session's page. It is pure.
@@ -157,7 +158,7 @@ func (s *Server) codingLive(c echo.Context) error {
 			return append([]templ.Component{
 				views.PaneText(v), // first: see views.Fragments
 				views.SessionState(v), views.SessionAlert(v), views.PanePlaceholder(v), views.Messages(v),
-				views.ComposerSends(v), views.ComposerHint(v), views.SessionKeys(v), views.Timeline(v),
+				views.ComposerSends(v), views.ComposerHint(v), views.SessionKeys(v), views.Timeline(v), views.RunPart(v.Run),
 			}, talkFragments(v, look)...), nil
 		}}}
 		if c.QueryParam("list") == "1" { // a desk shows the list beside the session

@@ -113,7 +113,7 @@ func rows(facts []session.Facts, activity []time.Time, current session.ID, now t
 		id := string(f.Session.ID)
 		l.Rows = append(l.Rows, views.Row{
 			ID: id, Href: "/sessions/" + id, Title: f.Session.Title, State: stateOf(f, now), Line: rowLine(f),
-			Where: where(f.Session), Age: age(activity[i], now), Status: string(f.Status()),
+			Where: whereOf(f, now), Age: age(activity[i], now), Status: string(f.Status()),
 			Failures: f.State.Failures, Current: f.Session.ID == current,
 		})
 	}

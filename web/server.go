@@ -29,11 +29,13 @@ type Config struct {
 	PublicURLs []string // names it is reached by, beside the listening address
 	Build      string   // the program's version
 	Log        *slog.Logger
+	Pilot      Pilot // nil: the console runs without one
 }
 
 // Server answers every request.
 type Server struct {
 	desk    *desk.Desk
+	pilot   Pilot
 	store   *store.Store
 	cfg     Config
 	hosts   hosts
@@ -64,6 +66,9 @@ func New(cfg Config) *Server {
 			CSS: static.Asset("app.css"), Live: static.Asset("live.js"),
 			Morph: static.Asset("idiomorph.js"), Icon: static.Asset("icon.svg"),
 		},
+	}
+	if s.pilot = cfg.Pilot; s.pilot == nil {
+		s.pilot = noPilot{}
 	}
 	s.base, s.cancel = context.WithCancel(context.Background())
 	s.metrics = newMetrics(s)
@@ -144,6 +149,10 @@ func (s *Server) routes() *echo.Echo {
 	owner.POST("/settings/tokens", s.createToken)
 	owner.POST("/settings/tokens/revoke", s.revokeToken)
 	owner.POST("/settings/browsers/revoke", s.revokeBrowser)
+	owner.POST("/settings/pilot", s.savePilot)
+	owner.POST("/sessions/:id/runs", s.startRun)
+	owner.POST("/runs/:run/resume", s.resumeRun)
+	owner.POST("/runs/:run/cancel", s.cancelRun)
 
 	s.apiRoutes(e)
 	return e
@@ -179,6 +188,11 @@ func (s *Server) apiRoutes(e *echo.Echo) {
 	own.POST("/runners/:runner/panes", s.apiAdopt)
 	own.GET("/workdir", s.apiWorkdir)
 	own.GET("/runners", s.apiRunners)
+	own.POST("/sessions/:id/runs", s.apiStartRun)
+	own.GET("/sessions/:id/runs", s.apiRuns)
+	own.GET("/runs/:run", s.apiRun)
+	own.POST("/runs/:run/resume", s.apiResumeRun)
+	own.POST("/runs/:run/cancel", s.apiCancelRun)
 	e.RouteNotFound("/api/*", func(echo.Context) error {
 		return session.Problemf(session.ErrNotFound, "There is nothing at this address. docs/api.md lists the API.")
 	})

@@ -172,6 +172,9 @@ func rowLine(f session.Facts) string {
 	if p := f.Prompt(); p != nil && session.HeadlineOf(f) == session.NeedsYou {
 		return session.Line(p.Title, 140)
 	}
+	if f.Handoff && session.HeadlineOf(f) == session.NeedsYou {
+		return session.Line(f.Run.Question, 140)
+	}
 	if r := reason(f); r != "" {
 		return session.Line(r, 140)
 	}

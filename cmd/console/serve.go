@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"signalbox/desk"
+	"signalbox/pilot"
 	"signalbox/runner"
 	"signalbox/session"
 	"signalbox/store"
@@ -90,7 +91,13 @@ func serve(ctx context.Context, f serveFlags, out, errs io.Writer) error {
 		return err
 	}
 	defer d.Close()
-	w := web.New(web.Config{Desk: d, OwnerToken: token, Listen: listen, PublicURLs: f.publicURLs, Build: build(), Log: log})
+	runs, err := pilot.Open(ctx, d, pilot.NewSettings(st, filepath.Dir(f.db), os.Getenv), log)
+	if err != nil {
+		listener.Close()
+		return err
+	}
+	defer runs.Close()
+	w := web.New(web.Config{Desk: d, OwnerToken: token, Listen: listen, PublicURLs: f.publicURLs, Build: build(), Log: log, Pilot: runs})
 	defer w.Close()
 
 	public := local
@@ -123,6 +130,7 @@ func serve(ctx context.Context, f serveFlags, out, errs io.Writer) error {
 	})
 	group.Go(func() error {
 		<-groupCtx.Done()
+		runs.Close() // before the turns are ended, which is no reason to give other instructions
 		<-runnerDone // its turns end and are stored before the server goes
 		w.Close()
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownWait)
