@@ -57,22 +57,22 @@ func (s suggestion) grants() string {
 				rules = append(rules, r.Tool+" "+r.Content)
 			}
 		}
-		what = "Allow, and don't ask again for: " + strings.Join(rules, " and ")
+		what = "Yes, and do not ask again for: " + strings.Join(rules, " and ")
 	case "addDirectories":
 		if len(s.Directories) == 0 {
 			return ""
 		}
-		what = "Allow, and let it work in " + strings.Join(s.Directories, " and ")
+		what = "Yes, and let it work in " + strings.Join(s.Directories, " and ")
 	case "setMode":
 		switch s.Mode {
 		case "acceptEdits":
-			what = "Allow, and stop asking about edits"
+			what = "Yes, and stop asking about edits"
 		case "bypassPermissions":
-			what = "Allow, and stop asking about anything"
+			what = "Yes, and stop asking about anything"
 		case "":
 			return ""
 		default:
-			what = "Allow, and change to the permission mode " + s.Mode
+			what = "Yes, and change to the permission mode " + s.Mode
 		}
 	default:
 		return ""
@@ -136,20 +136,20 @@ func (a *ask) approval(tool, blocked, reason string, suggestions []suggestion) {
 	var cut int
 	a.prompt.Body, cut = talk.Fit(visible(body))
 	a.prompt.Elided = cut > 0
-	a.option("Allow once", "Allow once", func() step { return step{reply: allow(a.input)} })
+	a.option("Yes, this once", func() step { return step{reply: allow(a.input)} })
 	for _, s := range suggestions {
 		label := s.grants()
 		if label == "" {
 			continue
 		}
-		a.option(label, label, func() step {
+		a.option(label, func() step {
 			yes := allow(a.input)
 			yes["updatedPermissions"] = []json.RawMessage{s.raw}
 			return step{reply: yes}
 		})
 	}
-	a.option("Deny", "Deny, and let it go on", func() step { return step{reply: deny(declined)} })
-	a.option("Deny and stop", "Deny, and end the turn", func() step {
+	a.option("No, and go on with the turn", func() step { return step{reply: deny(declined)} })
+	a.option("No, and end the turn", func() step {
 		no := deny(ended)
 		no["interrupt"] = true
 		return step{reply: no, stops: true}

@@ -15,7 +15,8 @@ import (
 // may answer it in several steps, each a prompt of its own.
 type ask struct {
 	id     string // of the control request
-	helper bool   // a helper in the background asks, whatever the turn does
+	use    string // of the tool
+	helper bool   // a sub-agent asks: one in the background does so between turns too
 	input  json.RawMessage
 	step   int
 	prompt session.Prompt // what stands now
@@ -34,8 +35,8 @@ type choice func() step
 
 // step is what comes of an answer: a reply, or another prompt of the same question.
 type step struct {
-	reply any
-	stops bool // the reply ends the turn
+	reply object // to the engine; nil asks on
+	stops bool   // the reply ends the turn
 }
 
 // control is a request of the engine's. One that this build does not know gets an
@@ -65,7 +66,7 @@ func (p *Protocol) control(f Frame) {
 		p.refuse(f.RequestID, "Too many questions are open.")
 		return
 	}
-	a := &ask{id: f.RequestID, helper: r.Agent != "", input: r.Input}
+	a := &ask{id: f.RequestID, use: r.Use, helper: r.Agent != "", input: r.Input}
 	if len(a.input) == 0 || a.input[0] != '{' {
 		a.input = json.RawMessage("{}")
 	}
@@ -82,7 +83,7 @@ func (p *Protocol) control(f Frame) {
 		a.approval(r.Tool, r.Blocked, r.Reason, r.Suggestions)
 	}
 	p.asks = append(p.asks, a)
-	p.open(a)
+	p.openNext()
 }
 
 // maxAsks bounds the questions that are open at a time.
@@ -92,34 +93,39 @@ func (p *Protocol) refuse(id, words string) {
 	p.write(object{"type": "control_response", "response": object{"subtype": "error", "request_id": id, "error": words}})
 }
 
-// open shows the prompt that stands. Its digest names this step of this request.
-func (p *Protocol) open(a *ask) {
+// openNext puts the next question to the owner, if none is open: one at a time, in
+// the order in which the engine asked.
+func (p *Protocol) openNext() {
+	if p.open == nil && len(p.asks) > 0 {
+		p.show(p.asks[0])
+	}
+}
+
+// show opens the prompt that stands. Its digest names this step of this request.
+func (p *Protocol) show(a *ask) {
 	sum := sha256.Sum256([]byte(a.id + "\x00" + strconv.Itoa(a.step)))
 	a.prompt.Digest = hex.EncodeToString(sum[:8])
 	a.step++
+	p.open = a
 	p.tell(talk.PromptOpened{Prompt: a.prompt})
 }
 
-func (p *Protocol) close(a *ask) { p.tell(talk.PromptClosed{Digest: a.prompt.Digest}) }
-
-// withdraw closes a question that the engine no longer asks.
-func (p *Protocol) withdraw(id string) {
-	for i, a := range p.asks {
-		if a.id == id {
-			p.asks = slices.Delete(p.asks, i, i+1)
-			p.close(a)
-			return
-		}
+// withdraw takes away questions that the engine no longer asks.
+func (p *Protocol) withdraw(gone func(*ask) bool) {
+	p.asks = slices.DeleteFunc(p.asks, gone)
+	if p.open != nil && gone(p.open) {
+		p.tell(talk.PromptClosed{Digest: p.open.prompt.Digest})
+		p.open = nil
 	}
+	p.openNext()
 }
 
 // Answer takes an option or words for the prompt that stands.
 func (p *Protocol) Answer(answer session.Answer) ([]talk.Event, [][]byte, error) {
-	i := slices.IndexFunc(p.asks, func(a *ask) bool { return a.prompt.Digest == answer.Digest })
-	if i < 0 {
+	a := p.open
+	if a == nil || a.prompt.Digest != answer.Digest {
 		return nil, nil, talk.ErrStale
 	}
-	a := p.asks[i]
 	option := slices.IndexFunc(a.prompt.Options, func(o session.Option) bool { return o.Option == answer.Option })
 	does := func() step { return a.words(answer.Text) }
 	switch {
@@ -128,33 +134,48 @@ func (p *Protocol) Answer(answer session.Answer) ([]talk.Event, [][]byte, error)
 	case answer.Option != "" || answer.Text == "" || !a.prompt.FreeText:
 		return nil, nil, talk.ErrStale
 	}
-	p.close(a)
-	events, lines := p.after(a, does())
+	p.tell(talk.PromptClosed{Digest: a.prompt.Digest})
+	p.open = nil
+	if s := does(); s.reply == nil {
+		p.show(a)
+	} else {
+		p.reply(a, s)
+	}
+	events, lines := p.take()
 	return events, lines, nil
 }
 
-// after goes on with what came of an answer; the prompt is closed.
-func (p *Protocol) after(a *ask, s step) ([]talk.Event, [][]byte) {
-	if s.reply == nil {
-		p.open(a)
-	} else {
-		p.asks = slices.DeleteFunc(p.asks, func(o *ask) bool { return o == a })
-		p.write(object{"type": "control_response", "response": object{"subtype": "success", "request_id": a.id, "response": s.reply}})
-		if s.stops && p.turn != nil {
-			p.turn.stopped = true
-		}
+// reply gives the engine its answer.
+func (p *Protocol) reply(a *ask, s step) {
+	p.write(object{"type": "control_response", "response": object{"subtype": "success", "request_id": a.id, "response": s.reply}})
+	if p.turn != nil && s.stops {
+		p.turn.stopped = true
 	}
-	return p.take()
+	if s.reply["behavior"] == "deny" {
+		if p.items.refused == nil {
+			p.items.refused = map[string]bool{}
+		}
+		p.items.refused[a.use] = true
+	}
+	p.asks = slices.DeleteFunc(p.asks, func(o *ask) bool { return o == a })
+	p.openNext()
 }
 
-// option adds an option to the prompt that is being made. Its name is its label,
-// made different from those before it.
-func (a *ask) option(name, label string, does choice) {
-	base := name
+// option adds an option to the prompt that is being made.
+func (a *ask) option(label string, does choice) { a.ticked(label, "", does) }
+
+// ticked adds an option whose label has a mark before its name. Names are on one
+// line and differ, so that an answer names one option.
+func (a *ask) ticked(name, mark string, does choice) {
+	base := session.Line(name, longest)
+	if base == "" {
+		base = "(empty)"
+	}
+	name = base
 	for n := 2; slices.ContainsFunc(a.prompt.Options, func(o session.Option) bool { return o.Option == name }); n++ {
 		name = base + " (" + strconv.Itoa(n) + ")"
 	}
-	a.prompt.Options = append(a.prompt.Options, session.Option{Option: name, Label: label})
+	a.prompt.Options = append(a.prompt.Options, session.Option{Option: name, Label: mark + name})
 	a.choices = append(a.choices, does)
 }
 

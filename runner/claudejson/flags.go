@@ -1,10 +1,6 @@
 package claudejson
 
-import (
-	"strings"
-
-	"signalbox/session"
-)
+import "signalbox/session"
 
 // Tried is the version that this package was tried with; the one before it that
 // is in its tests is 2.1.197.
@@ -30,22 +26,4 @@ var Levels = []Level{
 	{session.TrustEdit, "--permission-mode acceptEdits --disallowedTools=Bash", "edits files in this folder, has no shell, and asks for the rest"},
 	{session.TrustFull, "--permission-mode bypassPermissions", "asks for nothing (Claude refuses this to root outside a sandbox)"},
 	{session.TrustAsk, "--permission-mode default", "asks before it edits or runs anything"},
-}
-
-// Flags are the arguments of a start at this trust level; the empty level is the
-// least. thread is the conversation to go on with; empty begins one. It returns a
-// Problem for a level that the engine cannot honour.
-func Flags(trust session.Trust, thread string) ([]string, error) {
-	for _, l := range Levels {
-		if l.Trust != trust && trust != "" {
-			continue
-		}
-		args := append(strings.Fields(Always), strings.Fields(l.Flags)...)
-		if thread != "" {
-			args = append(args, "--resume", thread)
-		}
-		return args, nil
-	}
-	return nil, session.Problemf(session.ErrInvalid,
-		"claude cannot honour the trust level %s over its stream.", session.Line(string(trust), 20))
 }

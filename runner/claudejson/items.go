@@ -14,6 +14,7 @@ import (
 // items is the conversation as it is being told.
 type items struct {
 	open     map[string]*tool // tools whose result is owed, by their use
+	refused  map[string]bool  // uses that the owner declined, and whose result is owed
 	last     string           // the message whose blocks are counted
 	next     int              // the next block of it
 	part     *part            // the block that arrives in pieces
@@ -25,8 +26,8 @@ type items struct {
 type tool struct {
 	item   session.Item
 	name   string
-	helper bool // a sub-agent uses it
 	plan   string
+	helper bool // a sub-agent uses it
 }
 
 // part is a block of the model's that arrives in pieces.
@@ -42,7 +43,7 @@ func (it *items) put(p *Protocol, item session.Item) { p.tell(talk.Changed{Item:
 
 // notice is a remark beside the conversation, in a turn or between turns.
 func (it *items) notice(p *Protocol, id, text string) {
-	if text = strings.TrimSpace(text); text == "" || id == "" {
+	if text = strings.TrimSpace(text); text == "" || text == "(no content)" || id == "" {
 		return
 	}
 	kept, cut := talk.Fit(text)
@@ -111,8 +112,13 @@ func (p *Protocol) assistant(f Frame) {
 
 // said is a whole text of the primary conversation.
 func (p *Protocol) said(f Frame, id, text string) {
-	if !f.Model() {
+	switch {
+	case f.APIError || errorWord(f.Error) != "":
 		p.items.whole(p, id, session.ItemError, text)
+		return
+	case !f.Model():
+		p.turn.remarked = true
+		p.items.notice(p, id, text)
 		return
 	}
 	p.turn.produced = true
@@ -243,11 +249,12 @@ func (p *Protocol) used(f Frame, b Block) {
 		return
 	}
 	delete(p.items.open, b.Use)
+	defer delete(p.items.refused, b.Use)
 	t.item.State = session.ItemDone
 	out := textOf(b.Content)
 	if b.IsError {
 		t.item.State = session.ItemFailed
-		if slices.ContainsFunc(f.ToolMeta, func(m ToolMeta) bool {
+		if p.items.refused[b.Use] || slices.ContainsFunc(f.ToolMeta, func(m ToolMeta) bool {
 			return m.ID == b.Use && (m.NotExecuted == "user-rejected" || m.Decision.Decision == "reject")
 		}) {
 			t.item.State, out = session.ItemDeclined, "" // what the engine tells the model of it
@@ -263,9 +270,30 @@ func (p *Protocol) used(f Frame, b Block) {
 		}
 	case session.ItemPlan:
 	default:
+		if t.name == "Agent" || t.name == "Task" {
+			out = report(f.Tool, b.Content)
+		}
 		t.item.Text, t.item.Cut = talk.Fit(out)
 	}
 	p.items.put(p, t.item)
+}
+
+// report is what a sub-agent said. The engine adds words of its own for the model.
+func report(result, content json.RawMessage) string {
+	var r struct {
+		Status string `json:"status"`
+	}
+	var parts []struct {
+		Text string `json:"text"`
+	}
+	_ = json.Unmarshal(result, &r)
+	switch {
+	case r.Status == "async_launched":
+		return "It works in the background."
+	case json.Unmarshal(content, &parts) == nil && len(parts) > 0:
+		return parts[0].Text
+	}
+	return textOf(content)
 }
 
 var exitLine = regexp.MustCompile(`^(?:Error: )?Exit code (\d{1,3})(?:\n|$)`)
@@ -304,5 +332,5 @@ func (it *items) stop(p *Protocol, helpers bool) {
 		t.item.State = session.ItemStopped
 		it.put(p, t.item)
 	}
-	it.part, it.retries = nil, ""
+	it.part, it.retries, it.refused = nil, "", nil
 }

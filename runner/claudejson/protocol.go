@@ -42,7 +42,8 @@ type Protocol struct {
 	opening bool    // a text was written between turns, and its turn has not begun
 	cut     bool    // interrupted before that turn began
 	cost    float64 // the engine's total at its last result, in dollars
-	asks    []*ask  // open questions, oldest first
+	asks    []*ask  // what the engine asks, oldest first
+	open    *ask    // that is put to the owner
 	items   items
 	out     talking
 }
@@ -84,6 +85,9 @@ func (p *Protocol) request(subtype string) (id string) {
 	return id
 }
 
+// maxSent bounds the messages that are waited for.
+const maxSent = 256
+
 // Begin says hello. The thread itself is named on the command line (Flags).
 func (p *Protocol) Begin(thread string) [][]byte {
 	*p = Protocol{thread: thread, resumes: thread != "", asked: p.asked, turns: p.turns}
@@ -93,16 +97,22 @@ func (p *Protocol) Begin(thread string) [][]byte {
 }
 
 // Say writes a text. Between turns it opens one; in a turn only a steer is taken,
-// since the engine would let any text join.
+// since the engine would let any text join. Behind it goes a small request: the
+// engine reads in order, so its answer is the receipt of the text. Newer engines
+// also say that they queued it.
 func (p *Protocol) Say(m talk.Message) ([][]byte, error) {
 	if !p.ready || !m.Steer && (p.turn != nil || p.opening) {
 		return nil, talk.ErrNotNow
 	}
 	s := &sent{id: m.ID, uuid: wireID(m.ID), text: m.Text}
 	p.sent = append(p.sent, s)
+	if len(p.sent) > maxSent {
+		p.sent = p.sent[1:]
+	}
 	p.opening = p.opening || p.turn == nil
 	p.write(object{"type": "user", "uuid": s.uuid, "parent_tool_use_id": nil,
 		"message": object{"role": "user", "content": []object{{"type": "text", "text": m.Text}}}})
+	s.receipt = p.request("mcp_status")
 	_, lines := p.take()
 	return lines, nil
 }
@@ -123,10 +133,7 @@ func (p *Protocol) Interrupt() [][]byte {
 
 // Gone closes what is open.
 func (p *Protocol) Gone() []talk.Event {
-	for _, a := range p.asks {
-		p.close(a)
-	}
-	p.asks = nil
+	p.withdraw(func(*ask) bool { return true })
 	p.items.stop(p, true)
 	p.turn, p.ready, p.opening, p.cut = nil, false, false, false
 	events, _ := p.take()
@@ -167,7 +174,7 @@ func (p *Protocol) Read(line []byte) ([]talk.Event, [][]byte) {
 	case "control_request":
 		p.control(f)
 	case "control_cancel_request":
-		p.withdraw(f.RequestID)
+		p.withdraw(func(a *ask) bool { return a.id == f.RequestID })
 	case "control_response":
 		p.response(f)
 	}
@@ -177,13 +184,18 @@ func (p *Protocol) Read(line []byte) ([]talk.Event, [][]byte) {
 // response is an answer to a request of ours. With --replay-user-messages the
 // engine also repeats our own answers, whose ids are its own.
 func (p *Protocol) response(f Frame) {
-	if f.Response.RequestID != p.hello || p.ready {
-		return
-	}
-	if f.Response.Subtype == "error" {
+	switch id := f.Response.RequestID; {
+	case id == "":
+	case id == p.hello && f.Response.Subtype == "error":
 		p.tell(talk.Refusing{Words: session.CleanDetail(f.Response.Error)})
-		return
+	case id == p.hello && !p.ready:
+		p.ready = true
+		p.tell(talk.Ready{Thread: p.thread})
+	default:
+		for _, s := range p.sent {
+			if s.receipt == id {
+				p.accept(s)
+			}
+		}
 	}
-	p.ready = true
-	p.tell(talk.Ready{Thread: p.thread})
 }

@@ -50,23 +50,23 @@ func (a *ask) question() bool {
 	a.choices, a.words = nil, a.said
 	for _, o := range q.Options {
 		if !q.Multi {
-			a.option(o.Label, o.Label, func() step { return a.said(o.Label) })
+			a.option(o.Label, func() step { return a.said(o.Label) })
 			continue
 		}
 		mark := "[ ] "
 		if slices.Contains(a.picked, o.Label) {
 			mark = "[x] "
 		}
-		a.option(o.Label, mark+o.Label, func() step { return a.toggle(o.Label) })
+		a.ticked(o.Label, mark, func() step { return a.toggle(o.Label) })
 	}
 	if q.Multi {
 		label := "Go on with none of these"
 		if len(a.picked) > 0 {
 			label = "Go on with " + strings.Join(a.picked, ", ")
 		}
-		a.option("Done", label, func() step { return a.next(strings.Join(a.picked, ", ")) })
+		a.option(label, func() step { return a.next(strings.Join(a.picked, ", ")) })
 	}
-	a.option("Skip", "Skip: let Claude go on without an answer", func() step { return step{reply: deny(unsaid)} })
+	a.option("Skip: Claude goes on without an answer", func() step { return step{reply: deny(unsaid)} })
 	return true
 }
 
@@ -123,7 +123,7 @@ func (it *items) planOf(use string, raw json.RawMessage) string {
 func (a *ask) plan(plan string) {
 	body, cut := talk.Fit(plan)
 	a.prompt = session.Prompt{Kind: "plan", Title: "Go on with this plan?", Body: body, Elided: cut > 0, FreeText: true}
-	a.option("Approve", "Approve the plan", func() step { return step{reply: allow(a.input)} })
-	a.option("Keep planning", "No, keep planning", func() step { return step{reply: deny(planning)} })
+	a.option("Yes, go on with this plan", func() step { return step{reply: allow(a.input)} })
+	a.option("No, keep planning", func() step { return step{reply: deny(planning)} })
 	a.words = func(text string) step { return step{reply: deny(planning + " They say: " + text)} }
 }

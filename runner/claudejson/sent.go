@@ -13,9 +13,11 @@ import (
 // sent is a message that was written, while no turn has shown to have it.
 type sent struct {
 	id, uuid, text string
-	accepted       bool // the engine said that it queued it
-	started        bool // the engine took it out of its queue
-	echoed         bool // the engine repeated it outside a turn
+	receipt        string // the request whose answer says that it was read
+	accepted       bool   // the engine has read it
+	queued         bool   // the engine said so itself, and will say what becomes of it
+	started        bool   // the engine took it out of its queue
+	echoed         bool   // the engine repeated it outside a turn
 }
 
 // wireID makes a UUID of a message's id, since the engine's own messages have one.
@@ -49,18 +51,27 @@ func (p *Protocol) lifecycle(f Frame) {
 	}
 	switch f.State {
 	case "queued":
-		if !s.accepted {
-			s.accepted = true
-			p.tell(talk.Accepted{Message: s.id})
-		}
+		s.queued = true
+		p.accept(s)
 	case "started":
 		s.started = true
 	case "cancelled":
 		if !s.started { // one that started is settled by its turn
 			p.drop(s)
-			p.opening = p.opening && len(p.sent) > 0
 			p.tell(talk.Rejected{Message: s.id, Words: "Claude took the message out of its queue."})
 		}
+	case "completed":
+		if p.turn == nil { // its turn is over, and did not show it
+			p.drop(s)
+		}
+	}
+	p.opening = p.opening && (len(p.sent) > 0 || p.turn != nil)
+}
+
+func (p *Protocol) accept(s *sent) {
+	if !s.accepted {
+		s.accepted = true
+		p.tell(talk.Accepted{Message: s.id})
 	}
 }
 
@@ -107,10 +118,12 @@ func (p *Protocol) has(s *sent) {
 }
 
 // settle is the end of a turn: a message that it took out of the queue and that no
-// hook refused was in it.
+// hook refused was in it. So was a command for the engine itself, which older ones
+// answer without an echo.
 func (p *Protocol) settle(f Frame) {
 	for _, s := range slices.Clone(p.sent) {
-		if s.started || s.echoed {
+		command := s == p.turn.opener && p.turn.remarked && f.Turns == 0 && strings.HasPrefix(s.text, "/")
+		if s.started || s.echoed || command {
 			p.has(s)
 		}
 	}

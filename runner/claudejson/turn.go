@@ -13,8 +13,10 @@ import (
 // turn is the running turn.
 type turn struct {
 	id       string
-	active   bool // something happened in it besides refused prompts
-	produced bool // the model gave an answer
+	active   bool  // something happened in it besides refused prompts
+	produced bool  // the model gave an answer
+	opener   *sent // what was written last before it began, if anything was
+	remarked bool  // the engine answered in the model's place
 	state    session.RunState
 	stopped  bool      // an answer of ours asked for its end
 	resets   time.Time // a usage limit refused a request; when that ends
@@ -57,6 +59,9 @@ func (p *Protocol) begin() {
 	}
 	p.turns++
 	p.turn = &turn{id: strconv.Itoa(p.turns)}
+	if p.opening && len(p.sent) > 0 {
+		p.turn.opener = p.sent[len(p.sent)-1]
+	}
 	p.opening = false
 	p.tell(talk.Began{Turn: p.turn.id})
 	p.work(session.Thinking)
@@ -114,14 +119,16 @@ func (p *Protocol) result(f Frame) {
 	}
 	t := p.turn
 	p.settle(f)
-	for _, a := range slices.Clone(p.asks) {
-		if !a.helper { // a helper in the background outlives the turn, and so does its question
-			p.withdraw(a.id)
-		}
-	}
+	p.withdraw(func(a *ask) bool { return !a.helper })
 	out := f.outcome(t.produced)
 	p.items.stop(p, false)
-	end := talk.Ended{Turn: t.id, Outcome: out, Usage: f.Usage(p.cost), Silent: !t.active && out.Verdict == session.VerdictOK}
+	end := talk.Ended{Turn: t.id, Outcome: out, Silent: !t.active && out.Verdict == session.VerdictOK}
+	if !end.Silent {
+		end.Usage = f.Usage(p.cost)
+		if u, so := end.Usage, t.used.plus(t.asking).Usage(); u != nil && u.Input+u.Output == 0 {
+			u.Input, u.Cached, u.Output = so.Input, so.Cached, so.Output // it tells nothing of an interrupted request
+		}
+	}
 	if t.stopped && out.Verdict == session.VerdictKilled {
 		by := session.ByInterrupt
 		end.Outcome.RequestedBy = &by
@@ -133,7 +140,7 @@ func (p *Protocol) result(f Frame) {
 		p.cost = *f.TotalUSD
 	}
 	p.turn = nil
-	p.opening = slices.ContainsFunc(p.sent, func(s *sent) bool { return s.accepted }) // those come next
+	p.opening = slices.ContainsFunc(p.sent, func(s *sent) bool { return s.queued }) // those come next
 	p.tell(end)
 }
 
