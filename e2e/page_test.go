@@ -18,6 +18,7 @@ type profile struct {
 	width, height int
 	touch         bool
 	noScript      bool
+	worker        bool // with the service worker, which the other tests do without
 }
 
 var (
@@ -57,6 +58,9 @@ func (c *console) open(t testing.TB, p profile) *page {
 		HasTouch: &p.touch, IsMobile: &p.touch,
 		JavaScriptEnabled: playwright.Bool(!p.noScript),
 		ReducedMotion:     playwright.ReducedMotionReduce,
+	}
+	if !p.worker {
+		options.ServiceWorkers = playwright.ServiceWorkerPolicyBlock
 	}
 	ctx, err := theBrowser(t).NewContext(options)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 // Prefix is the path under which Handler expects to be mounted.
 const Prefix = "/static/"
 
-//go:embed app.css live.js idiomorph.js icon.svg
+//go:embed app.css live.js push.js sw.js idiomorph.js icon.svg icon-192.png icon-512.png
 var files embed.FS
 
 type asset struct {
@@ -32,6 +32,7 @@ var types = map[string]string{
 	".css": "text/css; charset=utf-8",
 	".js":  "text/javascript; charset=utf-8",
 	".svg": "image/svg+xml",
+	".png": "image/png",
 }
 
 // byName holds the assets by plain name, byURL by address.
@@ -43,20 +44,26 @@ func load() (byName, byURL map[string]*asset) {
 	if err != nil {
 		panic(err) // the files are compiled in
 	}
+	add := func(name string, body []byte) {
+		sum := sha256.Sum256(body)
+		ext := path.Ext(name)
+		a := &asset{
+			url:  Prefix + strings.TrimSuffix(name, ext) + "." + hex.EncodeToString(sum[:6]) + ext,
+			kind: types[ext],
+			body: body,
+			gzip: pack(body),
+		}
+		byName[name], byURL[a.url] = a, a
+	}
 	for _, e := range entries {
 		body, err := files.ReadFile(e.Name())
 		if err != nil {
 			panic(err)
 		}
-		sum := sha256.Sum256(body)
-		ext := path.Ext(e.Name())
-		a := &asset{
-			url:  Prefix + strings.TrimSuffix(e.Name(), ext) + "." + hex.EncodeToString(sum[:6]) + ext,
-			kind: types[ext],
-			body: body,
-			gzip: pack(body),
-		}
-		byName[e.Name()], byURL[a.url] = a, a
+		add(e.Name(), body)
+	}
+	for n := 1; n <= mostNumbered; n++ {
+		add(numberedName(n), numbered(byName["icon.svg"].body, n))
 	}
 	return byName, byURL
 }
@@ -77,6 +84,16 @@ func Asset(name string) string {
 		panic(fmt.Sprintf("static: no file %q", name))
 	}
 	return a.url
+}
+
+// Source is a file as it stands, for one that is served at an address of its own. It
+// panics on a name that is not compiled in.
+func Source(name string) []byte {
+	a := byName[name]
+	if a == nil {
+		panic(fmt.Sprintf("static: no file %q", name))
+	}
+	return a.body
 }
 
 // Handler serves the files at the addresses that Asset gives, compressed where

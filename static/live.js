@@ -183,8 +183,8 @@
 
   const live = document.querySelector('[data-live]');
   const sign = document.querySelector('[data-testid=connection]');
-  const clock = (ms) => new Date(ms).toTimeString().slice(0, 5);
-  let socket, retry, tries = 0, started = 0, heard = Date.now();
+  const clock = (ms) => (Date.now() - ms < 864e5 ? '' : new Date(ms).toDateString() + ', ') + new Date(ms).toTimeString().slice(0, 5);
+  let socket, retry, tries = 0, started = 0, heard = Date.parse(root.dataset.from) || Date.now(); // a kept page says from when it is
 
   function say(state) {
     if (!sign) return;
@@ -226,6 +226,7 @@
     connect();
   }
 
+  if (window.isSecureContext && 'serviceWorker' in navigator) navigator.serviceWorker.register('/sw.js');
   if (live) {
     say('reconnecting');
     connect();

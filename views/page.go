@@ -6,6 +6,7 @@ package views
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -13,6 +14,8 @@ import (
 // by the id that the browser finds them by. ID is the session's.
 //
 //	sessions          SessionRows(List)           "/", and the list beside a session
+//	listhead          ListHead(SessionList)       "/": the sentence and the filters with their counts
+//	needs             Needs(int)                  how many sessions need the owner: the document's title and icon
 //	state-ID          SessionState(Coding)        title, state in words, controls; sets document.title
 //	alert-ID          SessionAlert(Coding)        notice, banner, prompt card
 //	placeholder-ID    PanePlaceholder(Coding)     why the pane is empty; empty itself if it is not
@@ -37,16 +40,40 @@ type Assets struct {
 	Live  string // live.js
 	Morph string // idiomorph.js
 	Icon  string // icon.svg
+	Icons string // it and its kin with a number on it, from 0 up, parted by spaces
+	Touch string // icon-192.png, for home screens
 }
 
 // Page is what every page has.
 type Page struct {
-	Title    string // of the document, without the program's name; plain text
+	Title    string // of the document, without the program's name; plain text; empty: the program's name alone
+	Needs    int    // how many sessions need the owner
 	Assets   Assets
 	Nav      string // current entry: "sessions", "runners", "settings" or ""
 	SignedIn bool   // false: no navigation and no sign-out
 	Live     string // path of the page's socket; empty: the page does not change by itself
 	Flash    string // one sentence on what the last form did; empty: none
+}
+
+// document is the document's title: "(2) Fix the tests · Signalbox".
+func (p Page) document() string {
+	title := "Signalbox"
+	if p.Title != "" {
+		title = p.Title + " · Signalbox"
+	}
+	if p.Needs > 0 {
+		title = fmt.Sprintf("(%d) %s", p.Needs, title)
+	}
+	return title
+}
+
+// icon is the address of the icon with the number of sessions that need the owner.
+func (p Page) icon() string {
+	icons := strings.Fields(p.Assets.Icons)
+	if len(icons) == 0 {
+		return p.Assets.Icon
+	}
+	return icons[min(p.Needs, len(icons)-1)]
 }
 
 // Time is a moment in words.

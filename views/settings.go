@@ -10,6 +10,7 @@ type Settings struct {
 	Kinds    []Choice // of tokens
 	Browsers []Browser
 	Pilot    PilotSettings
+	Notify   Notify
 }
 
 // Fact is a name and a value.

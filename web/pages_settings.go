@@ -37,6 +37,9 @@ func (s *Server) settings(c echo.Context, status int, made string, problem *view
 			v.Tokens = append(v.Tokens, views.Token{Name: t.Name, Kind: t.Kind, Created: age(t.CreatedAt, now), Used: age(t.LastUsed, now)})
 		}
 	}
+	if v.Notify, err = s.notifyCard(c); err != nil {
+		return err
+	}
 	if v.Pilot, err = s.pilotPart(c); err != nil {
 		return err
 	}

@@ -54,6 +54,8 @@ type Server struct {
 
 	mu      sync.Mutex     // between opening a socket and closing the server
 	sockets sync.WaitGroup // their handlers
+	tasks   sync.WaitGroup // what goes on without a request
+	pushMu  sync.Mutex     // while the keys of notifications are made
 }
 
 // New returns a server. Close it after http.Server.Shutdown.
@@ -64,7 +66,8 @@ func New(cfg Config) *Server {
 		beat: pingEvery, helloWait: helloWait,
 		assets: views.Assets{
 			CSS: static.Asset("app.css"), Live: static.Asset("live.js"),
-			Morph: static.Asset("idiomorph.js"), Icon: static.Asset("icon.svg"),
+			Morph: static.Asset("idiomorph.js"), Icon: static.Asset("icon.svg"), Icons: static.Icons(),
+			Touch: static.Asset("icon-192.png"),
 		},
 	}
 	if s.pilot = cfg.Pilot; s.pilot == nil {
@@ -73,6 +76,7 @@ func New(cfg Config) *Server {
 	s.base, s.cancel = context.WithCancel(context.Background())
 	s.metrics = newMetrics(s)
 	s.echo = s.routes()
+	s.tasks.Go(func() { s.notify(s.base) })
 	return s
 }
 
@@ -82,6 +86,7 @@ func (s *Server) Close() {
 	s.cancel()
 	s.mu.Unlock()
 	s.sockets.Wait()
+	s.tasks.Wait()
 }
 
 // hold counts a socket's handler in, unless the server is closed; call
@@ -115,6 +120,9 @@ func (s *Server) routes() *echo.Echo {
 	e.GET("/readyz", s.readyz)
 	e.GET("/static/*", echo.WrapHandler(static.Handler()))
 	e.HEAD("/static/*", echo.WrapHandler(static.Handler()))
+	e.GET("/manifest.webmanifest", s.manifest)
+	e.GET("/sw.js", s.serviceWorker)
+	e.GET("/offline", s.offlinePage)
 	e.GET("/login", s.loginPage)
 	e.POST("/login", s.login)
 
@@ -132,6 +140,7 @@ func (s *Server) routes() *echo.Echo {
 	owner.POST("/sessions", s.create)
 	owner.GET("/sessions/:id", s.codingTab)
 	owner.GET("/sessions/:id/history", s.historyPage)
+	owner.POST("/sessions/:id/archive", s.archive)
 	owner.POST("/sessions/:id/messages", s.say)
 	owner.POST("/sessions/:id/messages/:message/edit", s.editMessage)
 	owner.POST("/sessions/:id/messages/:message/withdraw", s.withdrawMessage)
@@ -153,6 +162,11 @@ func (s *Server) routes() *echo.Echo {
 	owner.POST("/sessions/:id/runs", s.startRun)
 	owner.POST("/runs/:run/resume", s.resumeRun)
 	owner.POST("/runs/:run/cancel", s.cancelRun)
+	owner.POST("/settings/notify", s.saveNotify)
+	owner.POST("/settings/notify/test", s.testNotify)
+	owner.POST("/settings/push", s.subscribe)
+	owner.POST("/settings/push/remove", s.unsubscribe)
+	owner.POST("/sessions/:id/mute", s.mute)
 
 	s.apiRoutes(e)
 	return e
