@@ -11,7 +11,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"signalbox/session"
-	"signalbox/store"
 	"signalbox/views"
 	"signalbox/web/pane"
 )
@@ -64,8 +63,8 @@ func (s *Server) coding(c echo.Context, asked asked) (views.Coding, error) {
 
 // beside is the list that stands beside a session on a desk.
 func (s *Server) beside(ctx context.Context, id session.ID) (views.List, error) {
-	facts, activity, _, err := s.desk.Sessions(ctx, store.Query{Limit: 50}, "")
-	return rows(facts, activity, id, s.desk.Now()), err
+	board, err := s.desk.Board(ctx)
+	return rows(board.Items[:min(len(board.Items), listPage)], id, s.desk.Now()), err
 }
 
 // codingState gathers what of a session's page changes by itself.
@@ -134,10 +133,11 @@ func codingView(f session.Facts, messages []session.Message, resumes bool, asked
 		v.Composer.Preempt = "Stop this turn and send now"
 	}
 	if f.Running() && s.Runtime.Structured() {
-		v.Composer.Queue = "Send when it is done"
+		v.Composer.Queue, v.Composer.Preempt = "Send when it is done", "Stop and send now"
+		v.Composer.Hint = "Goes out when this turn is done."
 	}
 	if f.CanSteer() {
-		v.Composer.Steer = "Steer now"
+		v.Composer.Steer, v.Composer.Hint = "Steer now", "Steer now joins this turn."
 	}
 	return v
 }
@@ -164,7 +164,7 @@ func (s *Server) codingLive(c echo.Context) error {
 		if c.QueryParam("list") == "1" { // a desk shows the list beside the session
 			parts = append(parts, part{of: session.AnySession, pace: besidePace, draw: func(ctx context.Context) ([]templ.Component, error) {
 				list, err := s.beside(ctx, id)
-				return []templ.Component{views.SessionRows(list)}, err
+				return []templ.Component{views.Needs(s.needs(ctx)), views.SessionRows(list)}, err
 			}})
 		}
 		return s.live(c, parts...)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -75,7 +76,7 @@ func (s *Server) saveNotify(c echo.Context) error {
 	}
 	prefs.Off = map[push.Kind]bool{}
 	for _, k := range notifyKinds {
-		if !has(form["kind"], string(k.kind)) {
+		if !slices.Contains(form["kind"], string(k.kind)) {
 			prefs.Off[k.kind] = true
 		}
 	}
@@ -94,15 +95,6 @@ func (s *Server) saveNotify(c echo.Context) error {
 		return err
 	}
 	return back(c, "/settings?said=saved#notify")
-}
-
-func has(all []string, one string) bool {
-	for _, a := range all {
-		if a == one {
-			return true
-		}
-	}
-	return false
 }
 
 // testNotify sends one notice everywhere and tells what the services said.
