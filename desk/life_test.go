@@ -89,6 +89,7 @@ type paper struct {
 	name               string // of the journal that it is connected to
 	told               int    // pushes that were delivered over this connection
 	wire               *hand
+	gave               bool // an answer was given up, and the runner has not been asked for it
 
 	changed bool // a message is another since it was judged
 	trace   bool
@@ -300,7 +301,7 @@ func (c *paper) timeout() {
 		if !h.answer {
 			c.hand(h.c)
 		}
-		c.wire = nil
+		c.wire, c.gave = nil, true
 		c.step(c.index(h.mid), handedOver(c.runtime(), session.Result{}, session.ErrOffline))
 	}
 }
@@ -342,7 +343,7 @@ func (c *paper) connect() {
 		return
 	}
 	c.say("connected")
-	c.connected, c.since, c.name, c.told = true, c.clock, c.journal, 0
+	c.connected, c.since, c.name, c.told, c.gave = true, c.clock, c.journal, 0, false
 	if h := session.HeadlineOf(c.facts()); h == session.Working {
 		c.wrong = "it reads working before it was seen"
 	}
@@ -459,7 +460,9 @@ func (c *paper) check() {
 func (c *paper) finish() {
 	c.calm = true
 	c.say("finish")
-	c.lose(contactLost) // an answer that was given up is asked for
+	if c.gave {
+		c.lose(contactLost) // it is asked for then
+	}
 	c.clock = c.clock.Add(time.Second)
 	c.connect()
 	c.settle()
