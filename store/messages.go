@@ -156,7 +156,7 @@ func (s *Store) nextQueued(ctx context.Context, id session.ID, which string) (m 
 // as a new message, and the returned one out of sight, both or neither. It returns
 // session.ErrConflict unless the message is returned.
 func (s *Store) TakeBack(ctx context.Context, mid string, m session.Message) (stored session.Message, err error) {
-	m.CreatedAt = fromNano(nano(m.CreatedAt))
+	m.State, m.CreatedAt = session.Queued, fromNano(nano(m.CreatedAt))
 	err = s.change(ctx, len(m.Text), func(b *batch) error {
 		old, err := b.message(mid)
 		if err != nil {
