@@ -34,6 +34,7 @@ type Desk struct {
 	driving  map[session.ID]bool // true: look again when done
 	silences map[session.ID]*time.Timer
 	views    *views
+	board    board
 	holds    map[session.ID]string // why the runner did not take the next message, in words
 }
 
@@ -50,6 +51,11 @@ func Open(ctx context.Context, st *store.Store, feed *session.Feed, log *slog.Lo
 		d.cancel()
 		return nil, fmt.Errorf("put messages of the last run in doubt: %w", err)
 	}
+	if err := st.MarkRunnerLost(ctx, "", now()); err != nil {
+		d.cancel()
+		return nil, err
+	}
+	d.work.Go(d.keep)
 	return d, nil
 }
 

@@ -101,6 +101,9 @@ func (d *Desk) detach(l *link) {
 	if _, err := d.store.LoseAll(ctx, l.name, contactLost, now); err != nil {
 		d.log.Error("put messages in doubt", "runner", l.name, "err", err)
 	}
+	if err := d.store.MarkRunnerLost(ctx, l.name, now); err != nil {
+		d.log.Error("note that a runner's sessions were lost", "runner", l.name, "err", err)
+	}
 	if err := d.store.TouchRunner(ctx, l.name, now); err != nil {
 		d.log.Error("record when a runner was last seen", "runner", l.name, "err", err)
 	}

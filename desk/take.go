@@ -97,6 +97,11 @@ func (d *Desk) watchSilence(id session.ID) {
 		return
 	}
 	if d.ctx.Err() == nil {
-		d.silences[id] = time.AfterFunc(after, func() { d.changed(id) })
+		d.silences[id] = time.AfterFunc(after, func() {
+			if err := d.store.MarkSilent(d.ctx, id, d.Now()); err != nil {
+				d.logKeeping("note that a session is silent", err)
+			}
+			d.changed(id)
+		})
 	}
 }

@@ -1,6 +1,9 @@
 package session
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // Feed tells watchers that something changed. Updates are states, not events:
 // each watcher has a one-slot signal and reads the newest state when it wakes,
@@ -8,6 +11,7 @@ import "sync"
 type Feed struct {
 	mu       sync.Mutex
 	watchers map[ID]map[chan struct{}]bool
+	version  atomic.Int64
 }
 
 // AnySession is what to watch to be told of a change in any session.
@@ -37,8 +41,13 @@ func (f *Feed) Watch(id ID) (changed <-chan struct{}, stop func()) {
 	}
 }
 
+// Version is another after each change: what was read after it was asked for is
+// current for as long as it stays.
+func (f *Feed) Version() int64 { return f.version.Load() }
+
 // Changed wakes the watchers of id and those of AnySession. It never blocks.
 func (f *Feed) Changed(id ID) {
+	f.version.Add(1)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	wake(f.watchers[id])
@@ -49,6 +58,7 @@ func (f *Feed) Changed(id ID) {
 
 // ChangedAll wakes every watcher, as when a runner connects or is lost.
 func (f *Feed) ChangedAll() {
+	f.version.Add(1)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, w := range f.watchers {

@@ -26,6 +26,18 @@ func (h Headline) Known() bool {
 	return false
 }
 
+// Rank is the place of a headline in the owner's list: what needs the owner comes
+// first, then what works, then the rest.
+func (h Headline) Rank() int {
+	switch h {
+	case NeedsYou:
+		return 0
+	case Working:
+		return 1
+	}
+	return 2
+}
+
 // Facts are what the decisions about a whole session look at.
 type Facts struct {
 	Session   Session

@@ -37,6 +37,19 @@
     },
   };
 
+  // The title and the icon say how many sessions need the owner.
+  const icon = document.querySelector('link[rel=icon]');
+  let title = document.title.replace(/^\(\d+\) /, ''), needing = +document.getElementById('needs')?.dataset.needs || 0;
+  function name(said) {
+    if (!said.title && !said.needs) return;
+    title = said.title || title;
+    needing = +(said.needs ?? needing);
+    const words = (needing ? `(${needing}) ` : '') + title, icons = icon.dataset.icons.split(' ');
+    if (document.title !== words) document.title = words;
+    const href = icons[Math.min(needing, icons.length - 1)];
+    if (icon.getAttribute('href') !== href) icon.setAttribute('href', href);
+  }
+
   function apply(html) {
     if (html.startsWith('<pre ')) {
       const end = html.indexOf('</pre>');
@@ -62,7 +75,7 @@
         old.remove();
         continue;
       }
-      if (now.dataset.title) document.title = now.dataset.title;
+      name(now.dataset);
       Idiomorph.morph(old, now, rules);
     }
   }

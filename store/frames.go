@@ -46,9 +46,9 @@ func (f frame) keyOf(id int64) int64 {
 // fromKey is the id of the whole pane that the moment ?1 is told by.
 const fromKey = `(SELECT CASE k.key WHEN 0 THEN k.id ELSE k.key END FROM moments k WHERE k.id = ?1)`
 
-// pane reads the pane of a moment, whole; that of 0 is empty. It returns
+// Pane returns the pane of a moment, by State.PaneID; that of 0 is empty. It returns
 // session.ErrNotFound if it is no longer kept.
-func (s *Store) pane(ctx context.Context, id int64) (pane string, err error) {
+func (s *Store) Pane(ctx context.Context, id int64) (pane string, err error) {
 	if id == 0 {
 		return "", nil
 	}

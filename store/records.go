@@ -132,7 +132,7 @@ func (s *Store) Latest(ctx context.Context, id session.ID) (r Record, pane strin
 		if r, err = s.Record(ctx, id); err != nil {
 			return Record{}, "", err
 		}
-		pane, err = s.pane(ctx, r.State.PaneID)
+		pane, err = s.Pane(ctx, r.State.PaneID)
 		if !errors.Is(err, session.ErrNotFound) {
 			break
 		}

@@ -47,7 +47,7 @@ func (s *Store) IndexScreens(ctx context.Context, most int, all bool, now time.T
 	for len(dues) > 0 {
 		step, bytes := 0, 0
 		for step < len(dues) && bytes < searchStep {
-			pane, err := s.pane(ctx, dues[step].pane)
+			pane, err := s.Pane(ctx, dues[step].pane)
 			if err != nil {
 				return n, fmt.Errorf("read a screen to search through: %w", err)
 			}

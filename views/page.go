@@ -14,7 +14,8 @@ import (
 // by the id that the browser finds them by. ID is the session's.
 //
 //	sessions          SessionRows(List)           "/", and the list beside a session
-//	listhead          ListHead(SessionList)       "/": the sentence and the filters with their counts
+//	listhead          ListHead(SessionList)       "/": the state of everything in a sentence
+//	listfilters       ListFilters(SessionList)    "/": the filters with their counts
 //	needs             Needs(int)                  how many sessions need the owner: the document's title and icon
 //	state-ID          SessionState(Coding)        title, state in words, controls; sets document.title
 //	alert-ID          SessionAlert(Coding)        notice, banner, prompt card

@@ -34,7 +34,7 @@ var rows = []views.Row{
 	{ID: "s_1", Href: "/sessions/s_1", Title: "Move the importer to streaming", State: views.State{Headline: "needs-you", Words: "Needs you"},
 		Line: "Do you want to run “rm -rf build && make”?", Where: "importer · Claude Code · mac-mini", Age: age("now"), Status: "waiting_user_answer"},
 	{ID: "s_2", Href: "/sessions/s_2", Title: "Fix flaky store tests", State: views.State{Headline: "working", Words: "Working · 2 m"},
-		Line: "Running go test ./store -count=50", Where: "signalbox · Codex · mac-mini", Age: age("now"), Status: "processing"},
+		Line: "Running go test ./store -count=50", Run: "Run, step 3: make the store tests pass a hundred times", Where: "signalbox · Codex · mac-mini", Age: age("now"), Status: "processing"},
 	{ID: "s_3", Href: "/sessions/s_3", Title: "Summarise the notes", State: views.State{Headline: "failed", Words: "Failed"},
 		Line: "The engine exited with code 1 on its last turn", Where: "notes · Codex · mac-mini", Age: age("4 m"), Status: "completed", Failures: 1, Current: true},
 	{ID: "s_4", Href: "/sessions/s_4", Title: "Write release notes for 0.3", State: views.State{Headline: "done", Words: "Done"},
@@ -43,21 +43,21 @@ var rows = []views.Row{
 		Line: "Nothing has been sent yet", Where: "parser · Gemini · mac-mini", Age: age("3 h"), Status: "idle"},
 	{ID: "s_6", Href: "/sessions/s_6", Title: "Nightly dependency review with a title that is much too long for any phone", State: views.State{Headline: "offline", Words: "Offline · seen 10:42"},
 		Line: "laptop is not connected", Where: "infra · OpenCode · laptop", Age: age("9 h"), Status: "unknown"},
-	{ID: "s_7", Href: "/sessions/s_7", Title: "Rename the packages", State: views.State{Headline: "ended", Words: "Ended"}, Where: "signalbox · Codex · mac-mini", Age: age("2 d"), Status: "error"},
+	{ID: "s_7", Href: "/sessions/s_7", Title: "Rename the packages", State: views.State{Headline: "ended", Words: "Ended"}, Where: "signalbox · Codex · mac-mini", Age: age("2 d"), Status: "error", Archive: "1", ArchiveVerb: "Archive"},
 	{ID: "s_8", Href: "/sessions/s_8", Title: "Pushed by a script", State: views.State{Headline: "unknown", Words: "Unknown"}, Line: "No status has been reported", Where: "external", Age: age("6 d"), Status: "unknown"},
 }
 
 func listPage() views.SessionList {
 	return views.SessionList{
 		Page: page("Sessions", "sessions", "/live"), Sentence: "One session needs you. One failed.",
-		List: views.List{Rows: rows}, Older: "/?before=c8",
-		Filters: []views.Filter{{Href: "/", Words: "All", Current: true}, {Href: "/?headline=needs-you", Words: "Needs you"}, {Href: "/?headline=working", Words: "Working"}, {Href: "/?headline=failed", Words: "Failed"}, {Href: "/?headline=done", Words: "Done"}},
+		List:    views.List{Rows: rows, Older: "/?page=2", Place: "1–50 of 61"},
+		Filters: []views.Filter{{Href: "/", Words: "All", Count: 61, Current: true}, {Href: "/?headline=needs-you", Words: "Needs you", Headline: "needs-you", Count: 1}, {Href: "/?headline=working", Words: "Working", Headline: "working", Count: 1}, {Href: "/?headline=failed", Words: "Failed", Headline: "failed", Count: 1}, {Href: "/?headline=done", Words: "Done", Headline: "done", Count: 58}},
 	}
 }
 
 func emptyListPage() views.SessionList {
 	v := listPage()
-	v.Sentence, v.Older = "No sessions yet", ""
+	v.Sentence, v.Filters = "No sessions yet", v.Filters[:1]
 	v.List = views.List{Empty: &views.Empty{Title: "Start the first one", Words: "A session is one conversation with a coding agent in one folder. Choose a machine, a folder and an engine, and give it something to do.", Href: "/sessions/new", Verb: "New session"}}
 	return v
 }

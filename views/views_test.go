@@ -131,7 +131,7 @@ func TestSessionList(t *testing.T) {
 		t.Errorf("row says %q", text)
 	}
 	attrs(t, doc.Find(".search"), map[string]string{"method": "get", "action": "/"})
-	attrs(t, doc.Find(".older a"), map[string]string{"href": "/?before=c8"})
+	attrs(t, doc.Find(".older a.button"), map[string]string{"href": "/?page=2"})
 
 	doc = render(t, views.Sessions(emptyListPage()))
 	hook(t, doc, "session-list")

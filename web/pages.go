@@ -17,6 +17,9 @@ func (s *Server) render(c echo.Context, status int, page templ.Component) error 
 }
 
 func (s *Server) page(c echo.Context, title, nav string) views.Page {
-	id := who(c)
-	return views.Page{Title: title, Assets: s.assets, Nav: nav, SignedIn: id.kind == "owner"}
+	p := views.Page{Title: title, Assets: s.assets, Nav: nav, SignedIn: who(c).kind == "owner"}
+	if p.SignedIn {
+		p.Needs = s.needs(c.Request().Context())
+	}
+	return p
 }

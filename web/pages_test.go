@@ -326,7 +326,7 @@ func TestHistoryPage(t *testing.T) {
 func TestErrorPages(t *testing.T) {
 	b := start(t)
 	p := b.signIn()
-	for path, status := range map[string]int{"/nothing": 404, "/sessions/s_0": 404, "/sessions/s_0/live": 404, "/?before=x": 400} {
+	for path, status := range map[string]int{"/nothing": 404, "/sessions/s_0": 404, "/sessions/s_0/live": 404, "/?page=x": 400, "/?page=0": 400} {
 		if a := p.get(path); a.status != status || a.page().Find("[data-testid=error]").Length() != 1 {
 			t.Errorf("%s: %d", path, a.status)
 		}

@@ -207,12 +207,3 @@ func runLine(f session.Facts, now time.Time) string {
 	}
 	return "Pilot " + runWords(f, now)
 }
-
-// whereOf says folder, engine and machine in a list row, and what the Pilot does there.
-func whereOf(f session.Facts, now time.Time) string {
-	w := where(f.Session)
-	if run := runLine(f, now); run != "" {
-		w += " · " + run
-	}
-	return w
-}
