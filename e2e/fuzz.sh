@@ -7,6 +7,6 @@ set -euo pipefail
 for package in $(go list ./...); do
 	for target in $(go test -list '^Fuzz' "$package" | grep '^Fuzz' || true); do
 		echo "$package $target"
-		go test -run '^$' -fuzz "^$target\$" -fuzztime "$1" "$package" | tail -n 2
+		go test -run '^$' -fuzz "^$target\$" -fuzztime "$1" -fuzzminimizetime 1s "$package" | tail -n 2
 	done
 done

@@ -152,13 +152,13 @@ func (p *Protocol) putEdit(a *asking, params json.RawMessage) bool {
 	if in.Root != "" {
 		in.Root = "A yes also allows writing anywhere under " + in.Root + " in this session."
 	}
-	diff := ""
+	changes := p.elsewhere[a.item]
 	if t := p.turns[a.turn]; t != nil && t.items[a.item] != nil {
-		h := t.items[a.item]
-		diff = diffs(h.changes, p.how.Dir)
-		if len(h.changes) > 0 {
-			q.title = "Edit " + names(h.changes, p.how.Dir) + "?"
-		}
+		changes = t.items[a.item].changes
+	}
+	diff := diffs(changes, p.how.Dir)
+	if diff != "" {
+		q.title = "Edit " + names(changes, p.how.Dir) + "?"
 	}
 	if diff == "" {
 		q.elided, diff = true, "Codex has not said what it would change."
@@ -237,6 +237,7 @@ func permissions(raw json.RawMessage) string {
 			lines = append(lines, fmt.Sprintf("- %s %s", e.Access, entryPath(e.Path)))
 		}
 	}
+	lines = slices.Compact(lines) // entries repeat the lists
 	if len(lines) == 0 {
 		return string(raw) // as the engine wrote it, rather than nothing
 	}

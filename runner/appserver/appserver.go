@@ -36,7 +36,10 @@ type Protocol struct {
 
 	asks      []*asking // unanswered requests of the engine, in their order; the first that is not held is open
 	open      *asking
+	askings   int             // questions that were opened
 	reviewing map[string]bool // items that an automatic review answers for
+
+	elsewhere map[string][]change // edits of sub-agents that are not complete, by item
 
 	total  *session.Usage // of the thread, as it was last told; nil if not known
 	limits [2]limit       // the account's usage windows
@@ -61,8 +64,9 @@ func New(how Options) *Protocol {
 
 func (p *Protocol) reset() {
 	*p = Protocol{
-		how: p.how, lastID: p.lastID, notices: p.notices,
+		how: p.how, lastID: p.lastID, notices: p.notices, askings: p.askings,
 		calls: map[int64]call{}, turns: map[string]*turn{}, reviewing: map[string]bool{}, warned: map[string]bool{},
+		elsewhere: map[string][]change{},
 	}
 }
 
@@ -190,7 +194,7 @@ func (p *Protocol) interrupt(o *out) {
 func (p *Protocol) Gone() []talk.Event {
 	var o out
 	if p.open != nil {
-		o.say(talk.PromptClosed{Digest: p.open.prompt().Digest})
+		o.say(talk.PromptClosed{Digest: p.open.digest})
 	}
 	for _, id := range p.begun {
 		p.turns[id].stop(&o)

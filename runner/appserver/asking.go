@@ -25,6 +25,7 @@ type asking struct {
 	questions []question
 	given     []any // what was chosen, question by question
 	result    func(given []any) any
+	digest    string // of the question that is open
 
 	held bool // an automatic review answers it
 	seen bool // that review has ended
@@ -64,12 +65,23 @@ func (a *asking) prompt() session.Prompt {
 	for _, c := range q.choices {
 		p.Options = append(p.Options, session.Option{Option: c.label, Label: c.label})
 	}
-	// The engine counts its requests anew in each process: their id alone would not
-	// tell two askings apart.
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s\x00%s\x00%d\x00%s\x00%d", a.thread, a.turn, a.item, a.id, a.since, a.method, len(a.given)))
-	p.Digest = hex.EncodeToString(sum[:8])
+	p.Digest = a.digest
 	return p
 }
+
+// put opens the question that is next. Its digest is of this asking alone: we count
+// them, and since each process of ours and of the engine's counts anew, what the
+// engine says of the request sets it apart from those of other processes.
+func (p *Protocol) put(o *out, a *asking) {
+	p.askings++
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s\x00%s\x00%d\x00%s\x00%d\x00%d", a.thread, a.turn, a.item, a.id, a.since, a.method, len(a.given), p.askings))
+	a.digest = hex.EncodeToString(sum[:8])
+	p.open = a
+	o.say(talk.PromptOpened{Prompt: a.prompt()})
+}
+
+// mostAsks bounds the requests that wait; an engine that asks more is broken.
+const mostAsks = 256
 
 // asked takes a request of the engine's. One that this build cannot put to a
 // person is refused at once, so that the engine does not wait for it.
@@ -87,22 +99,22 @@ func (p *Protocol) asked(o *out, f frame) {
 	}
 	known := decode(f.Params, &in)
 	a := &asking{id: f.ID, method: f.Method, thread: in.Thread + in.Conversation, turn: in.Turn, item: in.Item + in.Call, since: in.Since}
-	put, ok := puts[f.Method]
+	reads, ok := puts[f.Method]
 	if !ok {
 		o.write(object{"id": f.ID, "error": object{"code": noSuchMethod, "message": "This client cannot do that: " + f.Method}})
 		p.notice(o, p.turnOr(in.Turn), "Codex asked this console for something that it cannot do ("+session.Line(f.Method, 80)+"). It was told so.", f.At)
 		return
 	}
-	if !known || !put(p, a, f.Params) || len(a.questions) == 0 {
+	if !known || len(p.asks) == mostAsks || !reads(p, a, f.Params) || len(a.questions) == 0 {
 		o.write(object{"id": f.ID, "error": object{"code": invalidParams, "message": "This client cannot read that: " + f.Method}})
 		p.notice(o, p.turnOr(in.Turn), "Codex asked something that this console cannot read ("+session.Line(f.Method, 80)+"). It was told so.", f.At)
 		return
 	}
 	for i := range a.questions {
-		a.questions[i].tidy()
 		if a.thread != p.thread {
-			a.questions[i].body = strings.TrimSpace("A sub-agent asks.\n\n" + a.questions[i].body)
+			a.questions[i].body = paragraphs("A sub-agent asks.", a.questions[i].body)
 		}
+		a.questions[i].tidy()
 	}
 	_, a.held = p.reviewing[a.item]
 	p.asks = append(p.asks, a)
@@ -117,7 +129,7 @@ func (p *Protocol) turnOr(turn string) string {
 	return turn
 }
 
-// tidy gives every choice a label of its own, on one line.
+// tidy puts the words in order: every choice gets a label of its own, on one line.
 func (q *question) tidy() {
 	seen := map[string]bool{}
 	for i := range q.choices {
@@ -132,6 +144,7 @@ func (q *question) tidy() {
 		q.choices[i].label = label
 	}
 	q.title = session.CleanDetail(q.title)
+	q.body = strings.TrimRight(q.body, "\n")
 }
 
 // openNext puts the next request to the person, if none is open: one at a time,
@@ -142,8 +155,7 @@ func (p *Protocol) openNext(o *out) {
 	}
 	for _, a := range p.asks {
 		if !a.held {
-			p.open = a
-			o.say(talk.PromptOpened{Prompt: a.prompt()})
+			p.put(o, a)
 			return
 		}
 	}
@@ -153,7 +165,7 @@ func (p *Protocol) openNext(o *out) {
 func (p *Protocol) shut(o *out, a *asking) {
 	if p.open == a {
 		p.open = nil
-		o.say(talk.PromptClosed{Digest: a.prompt().Digest})
+		o.say(talk.PromptClosed{Digest: a.digest})
 	}
 	p.asks = slices.DeleteFunc(p.asks, func(other *asking) bool { return other == a })
 }
@@ -162,7 +174,7 @@ func (p *Protocol) shut(o *out, a *asking) {
 // session.Problem, and it stays open.
 func (p *Protocol) Answer(in session.Answer) ([]talk.Event, [][]byte, error) {
 	a := p.open
-	if a == nil || a.prompt().Digest != in.Digest {
+	if a == nil || a.digest != in.Digest {
 		return nil, nil, talk.ErrStale
 	}
 	q := a.questions[len(a.given)]
@@ -183,7 +195,7 @@ func (p *Protocol) Answer(in session.Answer) ([]talk.Event, [][]byte, error) {
 	if !chosen.ends && len(a.given)+1 < len(a.questions) {
 		o.say(talk.PromptClosed{Digest: in.Digest})
 		a.given = append(a.given, chosen.value)
-		o.say(talk.PromptOpened{Prompt: a.prompt()})
+		p.put(&o, a)
 		return o.events, nil, nil
 	}
 	result := chosen.value
@@ -248,7 +260,7 @@ func (p *Protocol) reviewed(o *out, f frame) {
 		case begins:
 			if p.open == a {
 				p.open = nil
-				o.say(talk.PromptClosed{Digest: a.prompt().Digest})
+				o.say(talk.PromptClosed{Digest: a.digest})
 			}
 			a.held, a.seen = true, false
 		case in.Review.Status == "approved" || in.Review.Status == "denied":

@@ -219,7 +219,7 @@ func several(s string, list []titled, least, most int) (any, error) {
 	for word := range strings.SplitSeq(s, ",") {
 		word = strings.TrimSpace(word)
 		i := slices.IndexFunc(list, func(t titled) bool {
-			return strings.EqualFold(word, t.Title) || strings.EqualFold(word, t.Const)
+			return strings.EqualFold(word, t.label()) || strings.EqualFold(word, t.Const)
 		})
 		if i < 0 {
 			return nil, session.Problemf(session.ErrInvalid, "There is no choice %q.", session.Line(word, 60))

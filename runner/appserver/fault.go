@@ -63,7 +63,7 @@ func (p *Protocol) failure(o *out, t *turn, e *turnFailure, emitted int64) {
 	o.say(talk.Changed{Item: session.Item{ID: p.noticeID(t.id, emitted), Turn: t.id, Kind: session.ItemError, Text: text, Cut: cut, At: at(emitted)}})
 }
 
-// warning shows what the engine has to say beside a conversation, once.
+// warning shows what the engine has to say beside a conversation.
 func (p *Protocol) warning(o *out, f frame) {
 	var in struct {
 		Thread  string `json:"threadId"`
@@ -87,7 +87,9 @@ func (p *Protocol) warning(o *out, f frame) {
 	if words == "" || p.warned[words] || len(p.warned) == mostWarnings {
 		return
 	}
-	p.warned[words] = true
+	if f.Method == "warning" || f.Method == "configWarning" { // told anew in every turn
+		p.warned[words] = true
+	}
 	p.notice(o, in.Turn, words, f.At)
 }
 

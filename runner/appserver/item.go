@@ -231,10 +231,11 @@ func diffs(changes []change, dir string) string {
 			}
 		}
 		fmt.Fprintf(&b, "--- %s\n+++ %s\n", old, now)
-		if strings.HasPrefix(c.Diff, "@@ ") {
-			mark = ""
+		diff := c.Diff
+		if c.Kind.Move != "" {
+			diff = strings.TrimSuffix(diff, "\n\nMoved to: "+c.Kind.Move) // said above
 		}
-		for line := range strings.Lines(c.Diff) {
+		for line := range strings.Lines(diff) {
 			b.WriteString(mark)
 			b.WriteString(strings.TrimSuffix(line, "\n"))
 			b.WriteByte('\n')

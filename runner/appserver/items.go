@@ -15,6 +15,7 @@ type held struct {
 	item    session.Item
 	text    talk.Growing
 	changes []change // an edit's, for the question about it
+	told    bool     // it was said
 	part    int      // reasoning: the part of the summary that grows
 }
 
@@ -24,10 +25,16 @@ func (p *Protocol) itemTold(o *out, f frame) {
 		Turn string `json:"turnId"`
 		Item item   `json:"item"`
 	}
-	if !p.of(f, &in) || in.Item.ID == "" {
+	complete := f.Method == "item/completed"
+	if !p.of(f, &in) {
+		if decode(f.Params, &in) && in.Item.Type == "fileChange" {
+			p.editElsewhere(in.Item, complete)
+		}
 		return
 	}
-	complete := f.Method == "item/completed"
+	if in.Item.ID == "" {
+		return
+	}
 	t := p.turnOf(in.Turn)
 	if t != nil && t.done[in.Item.ID] {
 		return
@@ -66,7 +73,19 @@ func (p *Protocol) itemTold(o *out, f frame) {
 		t.done[in.Item.ID] = true
 	}
 	if ok && (show.Kind != session.ItemAnswer || show.Text != "") {
+		h.told = true
 		o.say(talk.Changed{Item: show})
+	}
+}
+
+// editElsewhere remembers a sub-agent's edit until it is complete, for the question
+// about it. Nothing else of a sub-agent's is shown.
+func (p *Protocol) editElsewhere(it item, complete bool) {
+	switch {
+	case complete:
+		delete(p.elsewhere, it.ID)
+	case len(p.elsewhere) < mostTurns:
+		p.elsewhere[it.ID] = it.Changes
 	}
 }
 
@@ -119,6 +138,7 @@ func (p *Protocol) itemGrew(o *out, f frame) {
 	}
 	h.text.Add(in.Delta)
 	h.item.Text, h.item.Cut = h.text.Text()
+	h.told = true
 	o.say(talk.Changed{Item: h.item})
 }
 
@@ -140,6 +160,7 @@ func (p *Protocol) patchUpdated(o *out, f frame) {
 	h.changes = in.Changes
 	h.item.Title, _ = talk.Fit(names(in.Changes, p.how.Dir))
 	h.item.Text, h.item.Cut = talk.Fit(diffs(in.Changes, p.how.Dir))
+	h.told = true
 	o.say(talk.Changed{Item: h.item})
 }
 
@@ -181,7 +202,7 @@ func (p *Protocol) planUpdated(o *out, f frame) {
 func (t *turn) stop(o *out) {
 	var open []session.Item
 	for _, h := range t.items {
-		if h.item.State == session.ItemRunning && h.item.Kind != session.ItemReasoning {
+		if h.told && h.item.State == session.ItemRunning {
 			h.item.State = session.ItemStopped
 			open = append(open, h.item)
 		}

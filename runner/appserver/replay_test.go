@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,6 +26,9 @@ type replay struct {
 	said  []string
 	last  string // id of the item said last
 	texts int
+
+	rules
+	script []string // what the person answers, in order: an option, or words
 }
 
 func newReplay(t *testing.T, level session.Trust) *replay {
@@ -33,7 +37,8 @@ func newReplay(t *testing.T, level session.Trust) *replay {
 		t.Fatalf("there is no level %s", level)
 	}
 	return &replay{
-		t: t, p: New(Options{Dir: "/home/dev/demo-repo", Level: l, Version: "test"}),
+		t: t,
+		p: New(Options{Dir: "/home/dev/demo-repo", Level: l, Version: "test"}), rules: newRules(t),
 		ids: map[string]string{}, turns: map[string]string{},
 	}
 }
@@ -99,7 +104,7 @@ func (r *replay) read(line []byte) {
 		line, _ = json.Marshal(f)
 	}
 	events, lines := r.p.Read(line)
-	r.take(events)
+	r.say(events)
 	r.bind(lines, nil)
 }
 
@@ -141,7 +146,7 @@ func (r *replay) wrote(line []byte) {
 		r.bind(r.p.Interrupt(), f.ID)
 	case "":
 		if f.Result != nil {
-			r.answer(f.Result)
+			r.answer()
 		}
 	}
 }
@@ -162,36 +167,29 @@ func (r *replay) thread() string {
 	return ""
 }
 
-// answer chooses the option of the open prompt that the recording's result is of.
-func (r *replay) answer(result json.RawMessage) {
-	if r.open == nil {
-		r.t.Fatalf("%s: no prompt is open", result)
-	}
-	var want struct {
-		Decision string                    `json:"decision"`
-		Action   string                    `json:"action"`
-		Answers  map[string]map[string]any `json:"answers"`
-	}
-	if err := json.Unmarshal(result, &want); err != nil {
-		r.t.Fatal(err)
-	}
-	begins := map[string]string{
-		"accept": "Yes", "acceptForSession": "Yes, and do not ask again", "decline": "No, and go on", "cancel": "No, and end",
-	}[want.Decision+want.Action]
-	for _, o := range r.open.Options {
-		if begins != "" && strings.HasPrefix(o.Label, begins) || begins == "" && len(want.Answers) > 0 {
-			events, lines, err := r.p.Answer(session.Answer{Digest: r.open.Digest, Option: o.Option})
-			if err != nil {
-				r.t.Fatal(err)
-			}
-			r.take(events)
-			for _, line := range lines {
-				r.said = append(r.said, "(answers "+string(line)+")")
-			}
+// answer answers what is open, from the script, until a result is written.
+func (r *replay) answer() {
+	for r.open != nil && len(r.script) > 0 {
+		words := r.script[0]
+		r.script = r.script[1:]
+		r.said = append(r.said, "? "+words)
+		r.last = ""
+		in := session.Answer{Digest: r.open.Digest, Text: words}
+		if slices.ContainsFunc(r.open.Options, func(o session.Option) bool { return o.Option == words }) {
+			in = session.Answer{Digest: r.open.Digest, Option: words}
+		}
+		events, lines, err := r.p.Answer(in)
+		if err != nil {
+			r.said = append(r.said, "("+err.Error()+")")
+		}
+		r.say(events)
+		for _, line := range lines {
+			r.said = append(r.said, "writes "+string(line))
+		}
+		if len(lines) > 0 {
 			return
 		}
 	}
-	r.said = append(r.said, fmt.Sprintf("(no option for %s)", result))
 }
 
 // bind remembers the ids of our requests, and under which one they were recorded.
@@ -201,9 +199,8 @@ func (r *replay) bind(lines [][]byte, id json.RawMessage) {
 			ID     json.RawMessage `json:"id"`
 			Method string          `json:"method"`
 		}
-		if err := json.Unmarshal(line, &f); err != nil || strings.ContainsAny(string(line), "\n") {
-			r.t.Fatalf("wrote %s: %v", line, err)
-		}
+		r.checkLine(line)
+		json.Unmarshal(line, &f)
 		switch {
 		case strings.HasPrefix(f.Method, "thread/"):
 			r.ids["thread"] = string(f.ID)
@@ -224,9 +221,10 @@ func (r *replay) turn(id string) string {
 	return r.turns[id]
 }
 
-// take writes events down. Of an item's states one after another only the last stays.
-func (r *replay) take(events []talk.Event) {
+// say writes events down. Of an item's states one after another only the last stays.
+func (r *replay) say(events []talk.Event) {
 	for _, e := range events {
+		r.check(e)
 		line, item := "", ""
 		switch e := e.(type) {
 		case talk.Ready:
@@ -306,13 +304,41 @@ func (r *replay) take(events []talk.Event) {
 	}
 }
 
-func TestDump(t *testing.T) {
-	files, _ := filepath.Glob("../../testdata/streams/codex/app-server/*.jsonl")
+func TestRecordings(t *testing.T) {
+	raw, err := os.ReadFile(filepath.Join("testdata", "recordings.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(raw), "\n-- ")
+	wants := map[string][]string{}
+	for section := range strings.SplitSeq(rest, "\n-- ") {
+		name, text, _ := strings.Cut(section, " --\n")
+		wants[name] = strings.Split(strings.TrimSpace(text), "\n")
+	}
+	files, _ := filepath.Glob(filepath.Join("..", "..", "testdata", "streams", "codex", "app-server", "*.jsonl"))
+	if len(files) != len(wants) || len(files) == 0 {
+		t.Errorf("%d recordings and what is wanted of %d", len(files), len(wants))
+	}
 	for _, f := range files {
 		name := strings.TrimSuffix(filepath.Base(f), ".jsonl")
 		t.Run(name, func(t *testing.T) {
 			r := newReplay(t, session.TrustEdit)
-			fmt.Printf("## %s\n\t%s\n", name, strings.Join(r.play(name), "\n\t"))
+			for _, line := range wants[name] {
+				if words, ok := strings.CutPrefix(line, "? "); ok {
+					r.script = append(r.script, words)
+				}
+			}
+			got := r.play(name)
+			for i := range max(len(got), len(wants[name])) {
+				if i >= len(got) || i >= len(wants[name]) || got[i] != wants[name][i] {
+					at := min(i, len(got))
+					t.Fatalf("line %d is not what is wanted; it goes on so:\n%s", i+1, strings.Join(got[at:], "\n"))
+				}
+			}
+			r.say(r.p.Gone())
+			if r.open != nil {
+				t.Error("a prompt is open though the process is gone")
+			}
 		})
 	}
 }

@@ -136,6 +136,9 @@ func (p *Protocol) turnCompleted(o *out, f frame) {
 		} `json:"turn"`
 	}
 	if !p.of(f, &in) {
+		if decode(f.Params, &in) && in.Turn.ID != "" { // a sub-agent's
+			p.closeTurn(o, in.Turn.ID)
+		}
 		return
 	}
 	t := p.turnOf(in.Turn.ID)
