@@ -217,6 +217,8 @@ func (w *talker) play(e wireEvent, turn string) {
 				ev.Turn = ""
 			}
 			w.say(ev)
+		case "turn":
+			turn = rest
 		case "ended":
 			verdict, words, _ := strings.Cut(rest, " ")
 			ev.Verdict, ev.Words = session.Verdict(verdict), words

@@ -101,6 +101,7 @@ func (r *runner) lose(rec record, lost ran) {
 		h.check()
 	}
 	h.save(true)
+	r.spool.outdate(rec.ID)
 	h.pushNow()
 }
 

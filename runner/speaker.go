@@ -61,7 +61,7 @@ func (t *talking) start() (*speaker, error) {
 	h.rec.Starts++
 	mark := h.r.dir.journal + "/" + string(h.rec.ID) + "/p" + itoa(h.rec.Starts)
 	t.prefix = itoa(h.rec.Starts) + "."
-	h.rec.Lives = &ran{Mark: mark}
+	h.rec.Lives, h.rec.Turns = &ran{Mark: mark}, t.led.turns+1
 	rec := h.rec
 	h.mu.Unlock()
 	if err := h.r.dir.save(rec, true); err != nil {

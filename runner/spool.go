@@ -39,8 +39,9 @@ type spool struct {
 	sent   int64 // the last number sent on the present connection
 	high   int64 // the last number that a console may have, on any connection
 	queue  []*spooled
-	more   chan struct{} // one slot: there is something to send
-	broken error         // the disk failed; what waits is then in memory only
+	stale  map[session.ID]bool // what waits of a session is of a run before this one, and no longer so
+	more   chan struct{}       // one slot: there is something to send
+	broken error               // the disk failed; what waits is then in memory only
 }
 
 // spooled is a push that waits.
@@ -163,17 +164,30 @@ func (s *spool) put(p session.Push, sure bool) error {
 	return nil
 }
 
+// outdate has the next push of a session replace what waits of it, although the
+// console may have that: it says that something runs which does not any more.
+func (s *spool) outdate(id session.ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stale == nil {
+		s.stale = map[session.ID]bool{}
+	}
+	s.stale[id] = true
+}
+
 // replaces returns the waiting pushes that a newer one of the session replaces,
 // oldest first: those that were not sent, as far as it can take over their items
 // beside its own, which weigh so much, and when the spool is full the older ones too.
 func (s *spool) replaces(id session.ID, weight int) (old []*spooled) {
 	full := s.live > s.most
+	stale := s.stale[id]
+	delete(s.stale, id)
 	for _, e := range slices.Backward(s.queue) {
 		if e.push.Session != id {
 			continue
 		}
 		weight += itemsWeight(e.push.Items)
-		if !full && (e.push.N <= s.high || weight > pushMost && len(e.push.Items) > 0) {
+		if !full && (e.push.N <= s.high && !stale || weight > pushMost && len(e.push.Items) > 0) {
 			break
 		}
 		old = append(old, e)

@@ -46,7 +46,7 @@ type talking struct {
 
 func newTalking(h *held) *talking {
 	t := &talking{h: h, moved: make(chan struct{}), refused: map[string]talk.Rejected{}}
-	t.led.turns = h.rec.Turns
+	t.led.turns = h.rec.Turns // one of which may not have been given
 	if h.rec.Pane != "" {
 		t.talk.paper.rows = []*row{{text: h.rec.Pane}}
 	}

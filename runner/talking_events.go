@@ -12,14 +12,16 @@ func (s *speaker) take(events []talk.Event) (lines [][]byte) {
 	}
 	t, h := s.t, s.t.h
 	h.mu.Lock()
+	turns, thread := t.led.turns, h.rec.Thread
 	var n news
 	for _, e := range events {
 		n.add(s.event(e, &lines))
 	}
 	fates := t.commit(n)
+	keep := len(n.ends) > 0 || turns != t.led.turns || thread != h.rec.Thread
 	h.mu.Unlock()
 	t.keep(fates)
-	if len(n.ends) > 0 {
+	if keep {
 		h.save(true)
 	}
 	if len(n.reports) > 0 {
@@ -154,11 +156,6 @@ func (t *talking) changed(it session.Item) {
 // ownerItem names the item of a message of the console's.
 func ownerItem(message string) string { return "message." + message }
 
-// show draws an opening message in the pane where it is sent; h.mu is held.
-func (t *talking) show(m *sent) {
-	t.talk.paper.put(ownerItem(m.id), session.Item{Kind: session.ItemOwner, Text: m.text, At: m.at})
-}
-
 // commit makes n the session's state, in one step: a turn's end is never shown
 // without its outcome, nor the other way round. h.mu is held. It returns what is to
 // be written into the journal.
@@ -176,7 +173,7 @@ func (t *talking) commit(n news) (fates []entry) {
 			h.rec.Last = &e.outcome
 		}
 	}
-	h.rec.Turns = t.led.turns
+	h.rec.Turns = t.led.turns + 1 // on disk before the next one is told of
 	h.reports = append(h.reports, n.reports...)
 	switch busy := t.led.busy(); {
 	case !busy:

@@ -33,13 +33,12 @@ func (r *runner) recoverTalk(rec record) {
 	if runs != nil {
 		turns = append(turns, runs.Turn)
 	}
-	unnamed := ""
 	for i := range lost {
-		if lost[i].Turn == "" { // handed over, and no turn was named for it
-			if unnamed == "" {
-				unnamed = t.led.begin("").id
+		if lost[i].Turn == "" { // handed over, and no turn was named for it yet
+			if len(turns) == 0 {
+				turns = append(turns, t.led.begin("").id)
 			}
-			lost[i].Turn = unnamed
+			lost[i].Turn = turns[0]
 		}
 		if !slices.Contains(turns, lost[i].Turn) {
 			turns = append(turns, lost[i].Turn)
@@ -56,6 +55,7 @@ func (r *runner) recoverTalk(rec record) {
 	t.keep(fates)
 	h.check()
 	h.save(true)
+	r.spool.outdate(rec.ID)
 	h.pushNow()
 }
 

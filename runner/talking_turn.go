@@ -18,9 +18,11 @@ func (t *talking) turn(c session.Command) session.Result {
 	if res := t.fit(c); !res.OK {
 		return res
 	}
+	t.show(c)
 	s, failed, err := t.ready()
 	switch {
 	case err != nil:
+		t.hide(c.Message)
 		t.h.touchNow()
 		return refusal(err)
 	case failed != nil:
@@ -67,7 +69,7 @@ func (t *talking) failedStart(c session.Command, out session.LastTurn) session.R
 	defer t.feed.Unlock()
 	h.mu.Lock()
 	now := t.clock()
-	t.show(t.led.hand(c.Message, c.Text, false, now))
+	t.led.hand(c.Message, c.Text, false, now)
 	fates := t.commit(t.led.died(func(*spell) session.LastTurn { return out }, now))
 	h.mu.Unlock()
 	t.keep(fates)
@@ -81,6 +83,7 @@ func (t *talking) failedStart(c session.Command, out session.LastTurn) session.R
 func (t *talking) hand(s *speaker, c session.Command) session.Result {
 	h := t.h
 	if err := h.r.journal.write(entry{Message: c.Message, Session: h.rec.ID, State: session.FateRunning, Unseen: true}); err != nil {
+		t.hide(c.Message)
 		return session.Result{Code: session.CodeConflict, Message: "The runner cannot write its journal, so it sends nothing: " + session.CleanDetail(err.Error()) + "."}
 	}
 	m, err := t.say(s, c)
@@ -127,26 +130,38 @@ func (t *talking) say(s *speaker, c session.Command) (*sent, error) {
 	}
 	h.mu.Lock()
 	m := t.led.hand(c.Message, c.Text, steer, t.clock())
-	if !steer {
-		t.show(m)
-	}
 	h.mu.Unlock()
 	s.say(lines)
-	h.touch()
 	return m, nil
+}
+
+// show draws an opening message in the pane as it is sent.
+func (t *talking) show(c session.Command) {
+	t.h.mu.Lock()
+	defer t.h.mu.Unlock()
+	if !t.led.busy() {
+		t.talk.paper.put(ownerItem(c.Message), session.Item{Kind: session.ItemOwner, Text: c.Text, At: t.clock()})
+		t.h.touch()
+	}
+}
+
+// hide takes back a message that was not sent.
+func (t *talking) hide(message string) {
+	t.h.mu.Lock()
+	defer t.h.mu.Unlock()
+	m := t.led.message(message)
+	if m == nil || !m.drawn {
+		t.talk.paper.take(ownerItem(message))
+	}
+	if m != nil {
+		t.led.drop(m)
+	}
 }
 
 // unsent takes back a message that the engine does not have.
 func (t *talking) unsent(c session.Command, no talk.Rejected) session.Result {
 	h := t.h
-	h.mu.Lock()
-	if m := t.led.message(c.Message); m != nil {
-		t.led.drop(m)
-		if !m.drawn {
-			t.talk.paper.take(ownerItem(m.id))
-		}
-	}
-	h.mu.Unlock()
+	t.hide(c.Message)
 	if !no.Later {
 		h.touch()
 		return session.Result{Code: session.CodeFailed, Message: session.CleanDetail(no.Words)}
