@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs what the pages' tests need, where it is missing: Chromium, tmux, and
-# the driver of the playwright that go.mod names, unpacked into CACHE. Says
-# nothing if all is there.
+# Installs what the pages' tests need, where it is missing: Chromium, tmux, and,
+# unpacked into CACHE, axe-core and the driver of the playwright that go.mod names.
+# Says nothing if all is there.
 #
 #   browser.sh CACHE
 set -euo pipefail
@@ -37,6 +37,16 @@ if ! grep -qs "\"version\": \"$version\"" "$driver/package/package.json"; then
 	mkdir -p "$driver.new"
 	(cd "$driver.new" && npm pack --silent "playwright-core@$version" >/dev/null </dev/null && tar xzf ./*.tgz && rm ./*.tgz)
 	mv "$driver.new" "$driver"
+fi
+
+axe=$cache/axe-core # the rules of accessibility that every page is held to
+axe_version=4.14.1
+if ! grep -qs "\"version\": \"$axe_version\"" "$axe/package/package.json"; then
+	say "axe-core $axe_version"
+	rm -rf "$axe" "$axe.new"
+	mkdir -p "$axe.new"
+	(cd "$axe.new" && npm pack --silent "axe-core@$axe_version" >/dev/null </dev/null && tar xzf ./*.tgz && rm ./*.tgz)
+	mv "$axe.new" "$axe"
 fi
 
 # The tests look for the same names in the same order.

@@ -1035,7 +1035,7 @@ func PaneText(v Coding) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 74, "\" tabindex=\"0\" aria-label=\"Engine output\"")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 74, "\" tabindex=\"0\" role=\"region\" aria-label=\"Engine output\"")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

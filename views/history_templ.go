@@ -252,7 +252,7 @@ func Past(v History) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "\" tabindex=\"0\" aria-label=\"Engine output\"")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "\" tabindex=\"0\" role=\"region\" aria-label=\"Engine output\"")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
