@@ -133,9 +133,9 @@ func (a *ask) approval(tool, blocked, reason string, suggestions []suggestion) {
 	} else if reason != "" {
 		body += "\n\nClaude asks because: " + session.Line(reason, 300)
 	}
-	var cut int
-	a.prompt.Body, cut = talk.Fit(visible(body))
-	a.prompt.Elided = cut > 0
+	kept, cut := talk.Fit(body)
+	body, more := talk.Fit(visible(kept))
+	a.prompt.Body, a.prompt.Elided = body, cut+more > 0
 	a.option("Yes, this once", func() step { return step{reply: allow(a.input)} })
 	for _, s := range suggestions {
 		label := s.grants()

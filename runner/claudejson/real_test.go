@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -139,10 +140,10 @@ func (e *engine) wait() {
 	e.events = append(e.events, e.p.Gone()...)
 }
 
-// close ends its input, after which it ends by itself with all on disk. A kill right
+// close ends it as the runner does, with all on disk. A kill right
 // after a turn can lose the conversation (2.1.197).
 func (e *engine) close() {
-	e.in.Close()
+	e.cmd.Process.Signal(syscall.SIGTERM)
 	late := time.AfterFunc(patience, func() { e.cmd.Process.Kill() })
 	defer late.Stop()
 	e.wait()

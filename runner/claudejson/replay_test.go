@@ -26,7 +26,6 @@ type replay struct {
 	open *session.Prompt
 	last session.Item
 	msgs int
-	sent map[string]string // ids of messages by what travelled
 }
 
 func (r *replay) take(events []talk.Event) {

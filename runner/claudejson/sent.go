@@ -65,7 +65,7 @@ func (p *Protocol) lifecycle(f Frame) {
 			p.drop(s)
 		}
 	}
-	p.opening = p.opening && (len(p.sent) > 0 || p.turn != nil)
+	p.opening = p.opening && len(p.sent) > 0
 }
 
 func (p *Protocol) accept(s *sent) {
