@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"sync"
@@ -185,6 +186,9 @@ func (t *talking) answer(a session.Answer) session.Result {
 	events, lines, err := s.proto.Answer(a)
 	if err != nil {
 		t.feed.Unlock()
+		if errors.Is(err, session.ErrInvalid) { // words that the question cannot take; it stays open
+			return refusal(err)
+		}
 		return session.Result{Code: session.CodeStale, Message: stale}
 	}
 	t.h.mu.Lock()

@@ -6,7 +6,6 @@ package appserver
 import (
 	"encoding/json"
 	"errors"
-	"time"
 
 	"signalbox/runner/talk"
 	"signalbox/session"
@@ -221,12 +220,6 @@ func (r *recent) has(id string) bool {
 		}
 	}
 	return false
-}
-
-// limit is one usage window of the account.
-type limit struct {
-	full   bool
-	resets time.Time
 }
 
 // decode reads JSON into v. A field of another type than this build expects is

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"signalbox/runner/talk"
 	"signalbox/session"
@@ -144,7 +146,28 @@ func (q *question) tidy() {
 		q.choices[i].label = label
 	}
 	q.title = session.CleanDetail(q.title)
-	q.body = strings.TrimRight(q.body, "\n")
+	q.body = visible(strings.TrimRight(q.body, "\n"))
+}
+
+// visible writes out the characters that could make a command or a diff look like
+// another: controls, and those that turn the direction of the text.
+func visible(s string) string {
+	hidden := func(r rune) bool {
+		return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r) && r != '\u200d')
+	}
+	if !strings.ContainsFunc(s, hidden) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if hidden(r) {
+			quoted := strconv.QuoteRuneToASCII(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }
 
 // openNext puts the next request to the person, if none is open: one at a time,
@@ -229,55 +252,6 @@ func (p *Protocol) closeTurn(o *out, id string) {
 	for _, a := range slices.Clone(p.asks) {
 		if a.turn == id {
 			p.shut(o, a)
-		}
-	}
-	p.openNext(o)
-}
-
-// reviewed takes an automatic review of what an item asks for, as it begins or
-// ends. While it goes on its request is no question for a person. Neither is it
-// after a verdict, which the engine carries out itself, unless it then says that
-// it waits.
-func (p *Protocol) reviewed(o *out, f frame) {
-	var in struct {
-		Item   string `json:"targetItemId"`
-		Review struct {
-			Status string `json:"status"`
-		} `json:"review"`
-	}
-	if !decode(f.Params, &in) || in.Item == "" {
-		return
-	}
-	begins := f.Method == "item/autoApprovalReview/started"
-	if begins && len(p.reviewing) < mostTurns {
-		p.reviewing[in.Item] = true
-	} else if !begins {
-		delete(p.reviewing, in.Item)
-	}
-	for _, a := range p.asks {
-		switch {
-		case a.item != in.Item:
-		case begins:
-			if p.open == a {
-				p.open = nil
-				o.say(talk.PromptClosed{Digest: a.digest})
-			}
-			a.held, a.seen = true, false
-		case in.Review.Status == "approved" || in.Review.Status == "denied":
-			a.seen = true
-		default:
-			a.held = false
-		}
-	}
-	p.openNext(o)
-}
-
-// waits takes the engine's word that it waits for an approval: what a review has
-// ended without answering is the person's.
-func (p *Protocol) waits(o *out) {
-	for _, a := range p.asks {
-		if a.seen {
-			a.held = false
 		}
 	}
 	p.openNext(o)

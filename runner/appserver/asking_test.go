@@ -11,105 +11,6 @@ import (
 	"signalbox/session"
 )
 
-// stage is a Protocol in the middle of a turn, driven by hand.
-type stage struct {
-	t *testing.T
-	rules
-	p      *Protocol
-	events []talk.Event
-	lines  []string
-	open   *session.Prompt
-}
-
-const onThread = `"threadId":"th"`
-
-func newStage(t *testing.T, level session.Trust) *stage {
-	t.Helper()
-	l, _ := LevelOf(level)
-	s := &stage{t: t, p: New(Options{Dir: "/srv/demo", Level: l, Version: "test"}), rules: newRules(t)}
-	s.take(nil, s.p.Begin(""))
-	s.read(`{"id":1,"result":{}}`)
-	s.read(`{"id":2,"result":{"thread":{"id":"th"}}}`)
-	s.lines = nil
-	return s
-}
-
-// inTurn is a stage on which the turn t1 runs, opened by m_1.
-func inTurn(t *testing.T) *stage {
-	t.Helper()
-	s := newStage(t, session.TrustAsk)
-	s.saysText("m_1", false)
-	s.read(`{"id":3,"result":{"turn":{"id":"t1"}}}`)
-	s.note("turn/started", `"turn":{"id":"t1"}`)
-	s.events, s.lines = nil, nil
-	return s
-}
-
-func (s *stage) take(events []talk.Event, lines [][]byte) {
-	s.t.Helper()
-	for _, e := range events {
-		s.check(e)
-		switch e := e.(type) {
-		case talk.PromptOpened:
-			s.open = &e.Prompt
-		case talk.PromptClosed:
-			s.open = nil
-		}
-	}
-	s.events = append(s.events, events...)
-	for _, line := range lines {
-		s.checkLine(line)
-		s.lines = append(s.lines, string(line))
-	}
-}
-
-func (s *stage) read(line string) {
-	s.t.Helper()
-	s.take(s.p.Read([]byte(line)))
-}
-
-// note reads a notification of the primary thread.
-func (s *stage) note(method, params string) {
-	s.t.Helper()
-	s.read(fmt.Sprintf(`{"method":%q,"params":{%s,%s},"emittedAtMs":1796028326604}`, method, onThread, params))
-}
-
-func (s *stage) saysText(id string, steer bool) {
-	s.t.Helper()
-	lines, err := s.p.Say(talk.Message{ID: id, Text: "text of " + id, Steer: steer})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.take(nil, lines)
-}
-
-func (s *stage) answers(option, text string) error {
-	s.t.Helper()
-	if s.open == nil {
-		s.t.Fatal("no prompt is open")
-	}
-	events, lines, err := s.p.Answer(session.Answer{Digest: s.open.Digest, Option: option, Text: text})
-	s.take(events, lines)
-	return err
-}
-
-// wrote is what was written since it was asked last.
-func (s *stage) wrote() string {
-	out := strings.Join(s.lines, "\n")
-	s.lines = nil
-	return out
-}
-
-// said lists the types of the events since it was asked last.
-func (s *stage) said() string {
-	var out []string
-	for _, e := range s.events {
-		out = append(out, strings.TrimPrefix(fmt.Sprintf("%T", e), "talk."))
-	}
-	s.events = nil
-	return strings.Join(out, " ")
-}
-
 const edited = `"turnId":"t1","item":{"type":"fileChange","id":"i","status":"inProgress","changes":[` +
 	`{"path":"/srv/demo/a.go","kind":{"type":"update"},"diff":"@@ -1 +1 @@\n-a\n+b\n"},{"path":"/etc/x","kind":{"type":"add"},"diff":"one\ntwo"}]}`
 
@@ -395,90 +296,6 @@ func TestSeveralOfOneChoice(t *testing.T) {
 	}
 }
 
-func TestOnePromptAtATime(t *testing.T) {
-	s := inTurn(t)
-	ask := func(id, command string) {
-		s.read(fmt.Sprintf(`{"id":%s,"method":"item/commandExecution/requestApproval","params":{%s,"turnId":"t1","itemId":"i%s","command":%q}}`, id, onThread, id, command))
-	}
-	ask("0", "first")
-	first := *s.open
-	ask("1", "second")
-	ask("1", "second") // the same again
-	ask("2", "third")
-	if s.open.Digest != first.Digest || s.said() != "PromptOpened" {
-		t.Fatalf("open is %+v", s.open)
-	}
-	if _, _, err := s.p.Answer(session.Answer{Digest: "another", Option: "Yes, this once"}); err != talk.ErrStale {
-		t.Errorf("an answer to another prompt: %v", err)
-	}
-	if err := s.answers("Maybe", ""); err != talk.ErrStale {
-		t.Errorf("an option that is not there: %v", err)
-	}
-	if err := s.answers("", "please stop"); err != talk.ErrStale {
-		t.Errorf("words where none are taken: %v", err)
-	}
-	if s.wrote() != "" || s.said() != "" {
-		t.Error("something came of answers that are none")
-	}
-
-	// Withdrawn while it waits its turn: it is never asked.
-	s.note("serverRequest/resolved", `"requestId":1`)
-	if s.said() != "" {
-		t.Error("a prompt that was not open closes")
-	}
-	if err := s.answers("Yes, this once", ""); err != nil || s.said() != "PromptClosed PromptOpened" || !strings.Contains(s.open.Body, "third") {
-		t.Fatalf("%v, open is %+v", err, s.open)
-	}
-	if _, _, err := s.p.Answer(session.Answer{Digest: first.Digest, Option: "Yes, this once"}); err != talk.ErrStale {
-		t.Errorf("a second answer: %v", err)
-	}
-	s.note("serverRequest/resolved", `"requestId":0`) // the engine's echo of our answer
-	if s.open == nil {
-		t.Fatal("the echo of another answer closed it")
-	}
-	// Answered elsewhere.
-	s.note("serverRequest/resolved", `"requestId":2`)
-	if s.open != nil || s.said() != "PromptClosed" {
-		t.Fatal("answered elsewhere, it is still open")
-	}
-}
-
-func TestPromptsEndWithTheirTurn(t *testing.T) {
-	s := inTurn(t)
-	s.read(`{"id":0,"method":"item/commandExecution/requestApproval","params":{` + onThread + `,"turnId":"t1","itemId":"a","command":"x"}}`)
-	s.read(`{"id":1,"method":"item/commandExecution/requestApproval","params":{"threadId":"sub","turnId":"s1","itemId":"b","command":"y"}}`)
-	s.said()
-	s.note("turn/completed", `"turn":{"id":"t1","status":"interrupted"}`)
-	if got := s.said(); got != "PromptClosed PromptOpened Ended Working" {
-		t.Errorf("said %s", got)
-	}
-	if s.open == nil || s.open.Body != "A sub-agent asks.\n\n$ y" {
-		t.Errorf("open is %+v", s.open)
-	}
-	s.read(`{"method":"turn/completed","params":{"threadId":"sub","turn":{"id":"s1","status":"completed"}}}`)
-	if got := s.said(); got != "PromptClosed" {
-		t.Errorf("said %s", got)
-	}
-}
-
-func TestTheSameQuestionAgainIsAnotherAsking(t *testing.T) {
-	seen := map[string]bool{}
-	for _, p := range []string{
-		`{"id":0,"method":"item/commandExecution/requestApproval","params":{` + onThread + `,"turnId":"t1","itemId":"a","startedAtMs":1,"command":"x"}}`,
-		`{"id":1,"method":"item/commandExecution/requestApproval","params":{` + onThread + `,"turnId":"t1","itemId":"a","startedAtMs":1,"command":"x"}}`,
-		`{"id":0,"method":"item/commandExecution/requestApproval","params":{` + onThread + `,"turnId":"t1","itemId":"a","startedAtMs":2,"command":"x"}}`,
-		`{"id":0,"method":"item/commandExecution/requestApproval","params":{` + onThread + `,"turnId":"t2","itemId":"a","startedAtMs":1,"command":"x"}}`,
-		`{"id":0,"method":"item/fileChange/requestApproval","params":{` + onThread + `,"turnId":"t1","itemId":"a","startedAtMs":1}}`,
-	} {
-		s := inTurn(t) // the engine counts anew
-		s.read(p)
-		if seen[s.open.Digest] {
-			t.Errorf("%s: the digest of another asking", p)
-		}
-		seen[s.open.Digest] = true
-	}
-}
-
 func TestRequestsThatCannotBeAsked(t *testing.T) {
 	for _, c := range []struct{ method, params, code string }{
 		{"item/tool/call", onThread + `,"turnId":"t1","callId":"c","tool":"x","arguments":{}`, "-32601"},
@@ -512,47 +329,6 @@ func TestRequestsThatCannotBeAsked(t *testing.T) {
 	}
 }
 
-// An automatic review answers for the owner: nothing reads needs-you.
-func TestAutoReviewOpensNoPrompt(t *testing.T) {
-	review := func(status string) string {
-		return fmt.Sprintf(`"turnId":"t1","targetItemId":"i","reviewId":"r","review":{"status":%q}`, status)
-	}
-	ask := `{"id":0,"method":"item/commandExecution/requestApproval","params":{` + onThread + `,"turnId":"t1","itemId":"i","command":"x"}}`
-	const started, completed = "item/autoApprovalReview/started", "item/autoApprovalReview/completed"
-
-	s := inTurn(t)
-	s.note(started, review("inProgress"))
-	s.read(ask)
-	s.note(completed, review("approved"))
-	s.note("serverRequest/resolved", `"requestId":0`)
-	if got := s.said(); got != "" {
-		t.Errorf("reviewed and approved: said %s", got)
-	}
-
-	s = inTurn(t)
-	s.read(ask)
-	s.note(started, review("inProgress"))
-	if got := s.said(); got != "PromptOpened PromptClosed" {
-		t.Errorf("the review comes second: said %s", got)
-	}
-	s.note(completed, review("timedOut"))
-	if got := s.said(); got != "PromptOpened" {
-		t.Errorf("the review gave no verdict: said %s, want the owner asked", got)
-	}
-
-	s = inTurn(t)
-	s.note(started, review("inProgress"))
-	s.read(ask)
-	s.note(completed, review("denied"))
-	if s.open != nil {
-		t.Error("the review said no, and the owner is asked")
-	}
-	s.note("thread/status/changed", `"status":{"type":"active","activeFlags":["waitingOnApproval"]}`)
-	if s.open == nil {
-		t.Error("the engine says that it waits, and nobody is asked")
-	}
-}
-
 func TestALongBodySaysWhatIsLeftOut(t *testing.T) {
 	s := inTurn(t)
 	command := "begin" + strings.Repeat("€", MostBody) + "end"
@@ -564,5 +340,24 @@ func TestALongBodySaysWhatIsLeftOut(t *testing.T) {
 	s.read(fmt.Sprintf(`{"id":0,"method":"item/commandExecution/requestApproval","params":{%s,"command":%q}}`, onThread, strings.Repeat("x", MostBody-10)))
 	if s.open.Elided {
 		t.Error("a body that fits is cut")
+	}
+}
+
+// A command cannot look like another by characters that are not seen.
+func TestABodyHidesNothing(t *testing.T) {
+	for in, want := range map[string]string{
+		"ls\tone\ntwo €": "ls\tone\ntwo €",
+		"rm -rf /\r ls":  `rm -rf /\r ls`,
+		"a\x1b[2Kb":      `a\x1b[2Kb`,
+		"a\u202eb":       `a\u202eb`,
+		"a\u200bb":       `a\u200bb`,
+		"👩\u200d💻":       "👩\u200d💻",
+	} {
+		s := inTurn(t)
+		line, _ := json.Marshal(object{"id": 0, "method": "item/commandExecution/requestApproval", "params": object{"threadId": "th", "command": in}})
+		s.read(string(line))
+		if s.open.Body != "$ "+want {
+			t.Errorf("%q: %q, want %q", in, s.open.Body, want)
+		}
 	}
 }

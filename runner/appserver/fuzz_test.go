@@ -236,7 +236,7 @@ func TestRandomOrders(t *testing.T) {
 	frames := pool(t)
 	rnd := rand.New(rand.NewPCG(5, 171))
 	turns, asked := 0, 0
-	const runs = 2000
+	const runs = 500
 	for range runs {
 		data := make([]byte, 2*rnd.IntN(100))
 		for i := range data {

@@ -32,8 +32,9 @@ type Protocol interface {
 	Interrupt() (lines [][]byte)
 
 	// Answer answers the open prompt with this digest. It returns ErrStale if that is
-	// not open any more, or has no such option. A prompt that closes comes as a
-	// PromptClosed, from here or from the engine.
+	// not open any more, or has no such option, and an error of the kind
+	// session.ErrInvalid for words that the question cannot take: it stays open. A
+	// prompt that closes comes as a PromptClosed, from here or from the engine.
 	Answer(a session.Answer) (events []Event, lines [][]byte, err error)
 
 	// Gone says that the engine's process is gone, in the middle of whatever it was.
