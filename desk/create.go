@@ -185,6 +185,13 @@ func (d *Desk) place(ctx context.Context, s *session.Session) error {
 	found := runner.Engines[i]
 	if s.Runtime == "" && len(found.Runtimes) > 0 {
 		s.Runtime = found.Runtimes[0]
+		// The usual way, unless only another can honour the level that was asked for.
+		for _, r := range found.Runtimes {
+			if s.Trust == "" || slices.Contains(found.TrustsOf(r), s.Trust) {
+				s.Runtime = r
+				break
+			}
+		}
 	}
 	if !slices.Contains(found.Runtimes, s.Runtime) {
 		return session.Problemf(session.ErrInvalid, "Runner %q cannot hold %s by %s. It offers: %s.", runner.Name, s.Engine, s.Runtime, join(found.Runtimes))

@@ -295,8 +295,13 @@ func TestCreateChooses(t *testing.T) {
 		asks := found(session.Claude, session.TrustEdit, session.TrustAsk)
 		asks.Offers = map[session.Runtime][]session.Trust{session.ChildProcess: {session.TrustEdit}, session.Tmux: {session.TrustAsk}}
 		c := o.connect("c", obliging, asks)
-		if _, err := create(NewSession{Engine: session.Claude, Runner: "c", Trust: session.TrustAsk}); !errors.Is(err, session.ErrInvalid) {
+		if _, err := create(NewSession{Engine: session.Claude, Runner: "c", Runtime: session.ChildProcess, Trust: session.TrustAsk}); !errors.Is(err, session.ErrInvalid) {
 			t.Errorf("asking by a runtime that cannot: %v", err)
+		}
+		for trust, want := range map[session.Trust]session.Runtime{session.TrustAsk: session.Tmux, session.TrustEdit: session.ChildProcess, "": session.ChildProcess} {
+			if s, err := create(NewSession{Engine: session.Claude, Runner: "c", Trust: trust}); err != nil || s.Runtime != want {
+				t.Errorf("trust %q is held by %s, want %s: %v", trust, s.Runtime, want, err)
+			}
 		}
 		if s, err := create(NewSession{Engine: session.Claude, Runner: "c", Runtime: session.Tmux}); err != nil || s.Trust != session.TrustAsk {
 			t.Errorf("the levels of the runtime: %+v %v", s, err)

@@ -213,7 +213,7 @@ func TestHelloSaysWhoTheRunnerIs(t *testing.T) {
 		t.Errorf("hello: %+v", h)
 	}
 	i := slices.IndexFunc(h.Engines, func(e session.EngineFound) bool { return e.Engine == session.Codex })
-	if e := h.Engines[i]; !e.Found || e.Version != "codex-cli 9.9.9" || !e.Resumes || !slices.Equal(e.Runtimes, []session.Runtime{session.ChildProcess, session.Tmux}) ||
+	if e := h.Engines[i]; !e.Found || e.Version != "codex-cli 9.9.9" || !e.Resumes || !slices.Equal(e.Runtimes, []session.Runtime{session.ChildProcess, session.AppServer, session.Tmux}) ||
 		!slices.Equal(e.Trusts, []session.Trust{session.TrustRead, session.TrustEdit, session.TrustFull, session.TrustAsk}) {
 		t.Errorf("codex: %+v", e)
 	}

@@ -215,26 +215,34 @@ func (p Preset) launch(spec session.Spec, thread, policy, text string) (launch, 
 	return l, nil
 }
 
-// found is what a runner says of the engine in its hello.
+// found is what a runner says of the engine in its hello: how it can be held, the
+// usual way first and then those that can ask, by a protocol before a screen, and
+// the levels that each of these can honour.
 func (p Preset) found(path, version string) session.EngineFound {
 	f := session.EngineFound{
-		Engine: p.Engine, Version: version, Found: path != "",
-		Runtimes: []session.Runtime{session.ChildProcess}, Trusts: []session.Trust{}, Resumes: p.Again != "",
+		Engine: p.Engine, Version: version, Found: path != "", Trusts: []session.Trust{}, Resumes: p.Again != "",
+		Offers: map[session.Runtime][]session.Trust{},
 	}
-	offers := map[session.Runtime][]session.Trust{}
-	for _, t := range p.Trusts {
-		f.Trusts = append(f.Trusts, t.Trust)
-		offers[session.ChildProcess] = append(offers[session.ChildProcess], t.Trust)
-	}
-	if screen, ok := screenPreset(p.Engine); ok && tmuxFit() == nil {
-		f.Runtimes = append(f.Runtimes, session.Tmux)
-		f.Offers = offers
-		for _, t := range screen.Trusts {
-			offers[session.Tmux] = append(offers[session.Tmux], t.Trust)
-			if !slices.Contains(f.Trusts, t.Trust) { // one that only tmux can honour; the other refuses it
+	offer := func(r session.Runtime, trusts []TrustFlags) {
+		f.Runtimes = append(f.Runtimes, r)
+		for _, t := range trusts {
+			f.Offers[r] = append(f.Offers[r], t.Trust)
+			if !slices.Contains(f.Trusts, t.Trust) {
 				f.Trusts = append(f.Trusts, t.Trust)
 			}
 		}
+	}
+	offer(session.ChildProcess, p.Trusts)
+	for _, talk := range TalkPresets {
+		if talk.Engine == p.Engine {
+			offer(talk.Runtime, talk.Trusts)
+		}
+	}
+	if screen, ok := screenPreset(p.Engine); ok && tmuxFit() == nil {
+		offer(session.Tmux, screen.Trusts)
+	}
+	if len(f.Runtimes) == 1 {
+		f.Offers = nil
 	}
 	return f
 }

@@ -324,7 +324,7 @@ func NewChoices(v NewSession) templ.Component {
 			}
 		}
 		if len(v.Runtimes) > 1 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "<label class=\"field\" for=\"runtime\"><span>Held as</span> <select id=\"runtime\" name=\"runtime\" data-recheck>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "<label class=\"field\" for=\"runtime\"><span>How it is held</span> <select id=\"runtime\" name=\"runtime\" data-recheck>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -125,10 +125,10 @@ func (s *Server) newView(c echo.Context, form newForm) (views.NewSession, error)
 
 // runtimes says how an engine may be held.
 var runtimes = map[session.Runtime]string{
-	session.ChildProcess: "One process a turn",
+	session.ChildProcess: "One process a turn: it cannot ask, nor be steered while it works",
 	session.Tmux:         "A terminal in tmux: it may ask, and you can join it at the desk",
-	session.StreamJSON:   "A JSON stream",
-	session.AppServer:    "Its app server",
+	session.StreamJSON:   "Its own protocol (stream-json): it may ask, can be steered, and shows a conversation",
+	session.AppServer:    "Its own protocol (app-server): it may ask, can be steered, and shows a conversation",
 }
 
 func engineChoice(e session.EngineFound, chosen session.Engine) views.Choice {
