@@ -62,6 +62,7 @@ type Prompt struct {
 	Kind     string // approval, trust, login, update, question, plan, picker
 	Title    string // the engine's question, in its words
 	Body     string // command, diff or text it is about; may be empty
+	Diff     string // Body as HTML where it is a diff, each line marked by its sign; else empty
 	Elided   string // "12 lines are hidden by the engine"; empty: none
 	GoOn     string // address that shows the held options; empty: none is held
 	Options  []Option

@@ -55,7 +55,8 @@ func messageView(m session.Message, now time.Time) views.Message {
 		ID: m.ID, State: string(m.State), Words: messageWords(m), Text: m.Text, Author: authors[m.Author],
 		Reason: m.Reason, At: moment(m.CreatedAt, now), CanEdit: m.State == session.Queued,
 	}
-	if m.State == session.Blocked || m.State == session.Returned {
+	switch m.State {
+	case session.Blocked, session.Returned, session.Withdrawn:
 		v.Reason = "" // a hook's, kept as a diagnostic and shown by no page (contract §6)
 	}
 	v.Returned = m.State == session.Returned
@@ -91,8 +92,8 @@ func turnList(messages []session.Message, now time.Time) []views.Turn {
 	var turns []views.Turn
 	for i := len(messages) - 1; i >= 0; i-- {
 		m := messages[i]
-		if m.Turn == "" {
-			continue
+		if m.Turn == "" || !inTalk(m) || m.State == session.Blocked {
+			continue // no turn of the engine's began with it
 		}
 		at := m.SettledAt
 		if at.IsZero() {

@@ -61,6 +61,9 @@ func promptView(id session.ID, p session.Prompt, a asked) *views.Prompt {
 		ID: p.ID, Kind: p.Kind, Title: session.Line(pane.Text(p.Title, false), 500), Body: pane.Text(p.Body, false),
 		FreeText: p.FreeText, Text: a.text,
 	}
+	if isDiff(p.Body) {
+		v.Diff, _, _ = diffHTML(p.Body)
+	}
 	held := p.Elided && a.shown != p.ID
 	if p.Elided {
 		v.Elided = "The engine hides part of this."
@@ -94,9 +97,17 @@ func watchOnly(v *views.Prompt) {
 var lastingWords = []struct{ mark, words string }{
 	{"don't ask again", "You will not be asked again."},
 	{"don’t ask again", "You will not be asked again."},
+	{"do not ask again", "You will not be asked again."},
+	{"never ask again", "You will not be asked again."},
+	{"stop asking", "The engine then asks for less."},
+	{"permission mode", "The engine then asks for another kind of thing."},
+	{"from now on", "This holds for later too."},
+	{"for everyone", "This holds for later too."},
 	{"always", "This holds for later too."},
 	{"for this session", "This holds for the rest of the session."},
 	{"during this session", "This holds for the rest of the session."},
+	{"in this session", "This holds for the rest of the session."},
+	{"rest of the session", "This holds for the rest of the session."},
 	{"all edits", "This holds for other edits too."},
 	{"for these files", "This holds for later edits too."},
 	{"for this conversation", "This holds for the rest of the conversation."},

@@ -23,6 +23,15 @@ func TestOptionsThatGrantMore(t *testing.T) {
 		{"Allow for this session", false, true},
 		{"Allow always", false, true},
 		{"Reject", true, false},
+		{"Yes, this once", false, false},
+		{"Yes, and do not ask again for this command in this session", false, true},
+		{"Yes, and never ask again for commands that begin with: make", false, true},
+		{"Yes, and do not ask again for: Bash make (in this session)", false, true},
+		{"Yes, and let it work in /tmp (in this folder, from now on)", false, true},
+		{"Yes, and stop asking about edits (in this session)", false, true},
+		{"Yes, and change to the permission mode plan (in this project, for everyone)", false, true},
+		{"Yes, and always allow example.org", false, true},
+		{"No, and always refuse example.org", true, false},
 		{"No, and never remember this", true, false},
 	}
 	for _, tt := range tests {
@@ -32,6 +41,19 @@ func TestOptionsThatGrantMore(t *testing.T) {
 		if got := !(session.Option{Label: tt.label}).Declines() && lasting(tt.label) != ""; got != tt.lasting {
 			t.Errorf("%q lasting = %v, want %v", tt.label, got, tt.lasting)
 		}
+	}
+}
+
+// A diff in a card is marked line by line, and stays text.
+func TestDiffInACard(t *testing.T) {
+	v := promptView("s_1", session.Prompt{Body: "load.go\n@@ -1 +1 @@\n-<a>\n+\u202eb"}, asked{})
+	const want = `<span class="ln">load.go` + "\n" + `</span><span class="ln hunk">@@ -1 +1 @@` + "\n" + `</span><span class="ln del">-&lt;a&gt;` + "\n" +
+		`</span><span class="ln add">+<span class="hid" title="U+202E">⟨U+202E⟩</span>b</span>`
+	if v.Diff != want {
+		t.Errorf("the diff is drawn as %s", v.Diff)
+	}
+	if v := promptView("s_1", session.Prompt{Body: "$ rm -rf build\n+ x"}, asked{}); v.Diff != "" {
+		t.Errorf("a command is drawn as a diff: %s", v.Diff)
 	}
 }
 

@@ -22,7 +22,9 @@ func inTalk(m session.Message) bool {
 	switch m.State {
 	case session.Queued, session.Returned:
 		return false
-	case session.Withdrawn, session.NotSent:
+	case session.Withdrawn:
+		return m.Outcome == session.VerdictKilled // else it was the owner who took it back
+	case session.NotSent:
 		return m.Turn != "" // it was with the engine
 	}
 	return true
@@ -136,7 +138,7 @@ func (d *talkDrawer) item(it session.Item, ended bool) {
 	if ended && it.State == session.ItemRunning {
 		it.State = session.ItemStopped // its turn ended without a word of its end
 	}
-	if e, ok := itemEntry(it, d.f.Session.Engine); ok {
+	if e, ok := itemEntry(it, d.f.Session.Engine, d.f.Prompt() != nil); ok {
 		d.add(e)
 	}
 }
@@ -196,7 +198,7 @@ func (d *talkDrawer) refusedOnly(turn session.Turn, items []session.Item) bool {
 	refused := false
 	for _, m := range d.messages {
 		if m.Turn == turn.ID {
-			if m.State != session.Blocked && m.State != session.Returned {
+			if m.State != session.Blocked && m.State != session.Returned && (m.State != session.Withdrawn || inTalk(m)) {
 				return false
 			}
 			refused = true

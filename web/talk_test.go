@@ -35,6 +35,12 @@ func messageOf(id, turn string, state session.MessageState, created int) session
 	return session.Message{ID: id, Turn: turn, State: state, Text: "text of " + id, CreatedAt: at(created), Author: session.ByOwner}
 }
 
+func killedOf(id, turn string) session.Message {
+	m := messageOf(id, turn, session.Withdrawn, 0)
+	m.Outcome = session.VerdictKilled
+	return m
+}
+
 // outline is a conversation in short: what stands where.
 func outline(entries []views.Entry) []string {
 	var out []string
@@ -95,8 +101,10 @@ func TestWhereMessagesStand(t *testing.T) {
 			messages: []session.Message{messageOf("m1", "t1", session.Blocked, 0)}},
 			[]string{"message:m1:blocked", "end:Failed"}},
 		{"stopped before the engine showed it", talk{newest: true, turns: []session.Turn{turnOf("t1", 1, 2, killed)},
-			messages: []session.Message{messageOf("m1", "t1", session.Withdrawn, 0)}},
+			messages: []session.Message{killedOf("m1", "t1")}},
 			[]string{"message:m1:withdrawn", "end:Stopped"}},
+		{"refused after it had waited, and discarded", talk{newest: true, turns: []session.Turn{turnOf("t1", 1, 2, ok)},
+			messages: []session.Message{messageOf("m1", "t1", session.Withdrawn, 0)}}, nil},
 		{"in doubt between two turns", talk{newest: true, turns: []session.Turn{turnOf("t1", 1, 2, ok), turnOf("t2", 9, 10, ok)}, items: []session.Item{answer("t1"), answer("t2")},
 			messages: []session.Message{messageOf("m1", "", session.InDoubt, 5)}},
 			[]string{"answer:i-a-t1", "end:Done", "message:m1:in-doubt", "answer:i-a-t2", "end:Done"}},
@@ -141,6 +149,16 @@ func TestARefusedMessageIsAPlainOne(t *testing.T) {
 	m.State = session.Returned
 	if v := messageView(m, at(9)); v.Reason != "" || !v.Returned {
 		t.Errorf("returned, it is drawn as %+v", v)
+	}
+	m.State, m.Outcome = session.Withdrawn, session.VerdictOK
+	if v := messageView(m, at(9)); v.Reason != "" || inTalk(m) {
+		t.Errorf("discarded, it is drawn as %+v", v)
+	}
+	for _, state := range []session.MessageState{session.Blocked, session.Returned, session.Withdrawn} {
+		m.State = state
+		if turns := turnList([]session.Message{m}, at(9)); len(turns) != 0 {
+			t.Errorf("a message that is %s makes a turn: %+v", state, turns)
+		}
 	}
 }
 
@@ -208,25 +226,29 @@ func TestItemEntries(t *testing.T) {
 		{"hostile words", session.Item{Kind: session.ItemCommand, Title: "a\u202eb\x1b]0;t\x07", Text: "<b>\x1b]8;;http://x\x07y\r", State: session.ItemDone},
 			`Ran|a⟨U+202E⟩b|||<span class="ln">&lt;b&gt;y</span>|`},
 	} {
-		e, _ := itemEntry(c.item, session.Codex)
+		e, _ := itemEntry(c.item, session.Codex, false)
 		if got := strings.Join([]string{e.Label, e.Title, e.Fate, e.Fold, e.HTML, e.Cut}, "|"); got != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
 		}
 	}
 
+	asked := session.Item{Kind: session.ItemCommand, Title: "rm -rf /", State: session.ItemRunning}
+	if e, _ := itemEntry(asked, session.Codex, true); e.Label != "Command" {
+		t.Errorf("a command that waits for an answer is called %q", e.Label)
+	}
 	done := session.Item{Kind: session.ItemCommand, Text: long, State: session.ItemDone}
-	if e, _ := itemEntry(done, session.Codex); e.Fold != "40 lines of output" || e.Open {
+	if e, _ := itemEntry(done, session.Codex, false); e.Fold != "40 lines of output" || e.Open {
 		t.Errorf("long output stands as %q, open %t", e.Fold, e.Open)
 	}
 	done.State = session.ItemFailed
-	if e, _ := itemEntry(done, session.Codex); !e.Open {
+	if e, _ := itemEntry(done, session.Codex, false); !e.Open {
 		t.Error("the output of a failed command is folded away")
 	}
 	done.State = session.ItemRunning
-	if e, _ := itemEntry(done, session.Codex); e.Fold != "" || strings.Count(e.HTML, "a line") != tailLines || e.Cut != "The last lines so far; 32 lines before them." {
+	if e, _ := itemEntry(done, session.Codex, false); e.Fold != "" || strings.Count(e.HTML, "a line") != tailLines || e.Cut != "The last lines so far; 32 lines before them." {
 		t.Errorf("a growing output shows %d lines: %q", strings.Count(e.HTML, "a line"), e.Cut)
 	}
-	if _, ok := itemEntry(session.Item{Kind: session.ItemReasoning, State: session.ItemDone}, session.Codex); ok {
+	if _, ok := itemEntry(session.Item{Kind: session.ItemReasoning, State: session.ItemDone}, session.Codex, false); ok {
 		t.Error("thoughts of which there is nothing to see are shown")
 	}
 }

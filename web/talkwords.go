@@ -55,8 +55,9 @@ func ownerEntry(it session.Item, now time.Time) views.Entry {
 	return e
 }
 
-// itemEntry draws what the engine said or did; ok is false if there is nothing to see.
-func itemEntry(it session.Item, engine session.Engine) (e views.Entry, ok bool) {
+// itemEntry draws what the engine said or did; ok is false if there is nothing to
+// see. While the engine asks, nobody can tell what has begun from what it asks for.
+func itemEntry(it session.Item, engine session.Engine, asks bool) (e views.Entry, ok bool) {
 	e = views.Entry{
 		ID: elementID("i", it.ID), Kind: string(it.Kind), State: string(it.State), Title: titleWords(it.Title), Cut: cutWords(it.Cut),
 	}
@@ -77,7 +78,7 @@ func itemEntry(it session.Item, engine session.Engine) (e views.Entry, ok bool) 
 	case session.ItemPlan:
 		e.Label, e.HTML = "Plan", markdown.HTML(it.Text)
 	case session.ItemCommand:
-		e.Label = byState(it.State, "Running", "Ran", "Declined", "Stopped")
+		e.Label = byState(it.State, asks, "Command", "Running", "Ran", "Declined", "Stopped")
 		if it.ExitCode != nil {
 			e.Fate = fmt.Sprintf("exit code %d", *it.ExitCode)
 		} else if it.State == session.ItemFailed {
@@ -85,13 +86,13 @@ func itemEntry(it session.Item, engine session.Engine) (e views.Entry, ok bool) 
 		}
 		printed(&e, it, "output")
 	case session.ItemEdit:
-		e.Label = byState(it.State, "Editing", "Edited", "Declined edit of", "Stopped editing")
+		e.Label = byState(it.State, asks, "Edit of", "Editing", "Edited", "Declined edit of", "Stopped editing")
 		if it.State == session.ItemFailed {
 			e.Label, e.Fate = "Edit of", "failed"
 		}
 		edited(&e, it.Text)
 	case session.ItemTool:
-		e.Label = byState(it.State, "Using", "Used", "Declined", "Stopped")
+		e.Label = byState(it.State, asks, "Tool", "Using", "Used", "Declined", "Stopped")
 		if it.State == session.ItemFailed {
 			e.Fate = "failed"
 		}
@@ -106,9 +107,12 @@ func itemEntry(it session.Item, engine session.Engine) (e views.Entry, ok bool) 
 	return e, true
 }
 
-func byState(s session.ItemState, running, done, declined, stopped string) string {
+func byState(s session.ItemState, asks bool, asked, running, done, declined, stopped string) string {
 	switch s {
 	case session.ItemRunning:
+		if asks {
+			return asked
+		}
 		return running
 	case session.ItemDeclined:
 		return declined

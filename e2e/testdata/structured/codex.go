@@ -16,6 +16,7 @@ type codex struct {
 	turn    *codexTurn // nil between turns
 	answers map[int]chan object
 	asked   int
+	used    int // tokens of the thread so far, in units of a request
 }
 
 type codexTurn struct {
@@ -291,7 +292,7 @@ func (c *codex) running(t *codexTurn, grows bool, name string) bool {
 			select {
 			case <-t.stop:
 				return false
-			case <-time.After(10 * time.Millisecond):
+			case <-time.After(20 * time.Millisecond):
 			}
 		}
 	} else if !there(name, t.stop) {
@@ -389,8 +390,11 @@ func (c *codex) end(t *codexTurn, status string, err any) {
 		return
 	}
 	c.turn = nil
-	used := object{"totalTokens": 1240, "inputTokens": 1200, "cachedInputTokens": 200, "outputTokens": 40, "reasoningOutputTokens": 0}
-	c.tell(t, "thread/tokenUsage/updated", object{"tokenUsage": object{"total": used, "last": used, "modelContextWindow": 258400}})
+	c.used++
+	used := func(n int) object {
+		return object{"totalTokens": 1240 * n, "inputTokens": 1200 * n, "cachedInputTokens": 200 * n, "outputTokens": 40 * n, "reasoningOutputTokens": 0}
+	}
+	c.tell(t, "thread/tokenUsage/updated", object{"tokenUsage": object{"total": used(c.used), "last": used(1), "modelContextWindow": 258400}})
 	note("thread/status/changed", object{"threadId": c.thread, "status": object{"type": "idle"}})
 	note("turn/completed", object{"threadId": c.thread, "turn": described(t.id, status, err)})
 }

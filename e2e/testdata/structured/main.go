@@ -154,7 +154,7 @@ func there(name string, stop <-chan struct{}) bool {
 const markdown = "# Result\n\nThe loader reads **everything** at once, see `load.go`.\n\n1. first\n2. second\n\n```go\nfmt.Println(\"<ok>\")\n```\n\n" +
 	"| way | cost |\n|---|---|\n| stream | 3 |\n\n[the docs](https://docs.example/load) and [a file](/src/load.go)\n\n![tracker](https://tracker.example/p.png)\n"
 
-const hostile = "<script>document.title='owned'</script><img src=x onerror=alert(1)> [click](javascript:alert(1)) " +
+const hostile = "Look: <script>document.title='owned'</script><img src=x onerror=alert(1)> [click](javascript:alert(1)) " +
 	"\x1b]0;owned\x07\x1b]8;;https://evil.example\x07link\x1b]8;;\x07 user\u202egnp.exe &#x202e;entity\n\n<iframe src=https://evil.example></iframe>"
 
 var tenMiB = strings.Repeat("a long line of an answer that never ends\n", 10<<20/41)
