@@ -113,7 +113,7 @@ func (f *fakeTalk) Read(line []byte) ([]talk.Event, [][]byte) {
 
 func init() {
 	TalkPresets = append(TalkPresets, TalkPreset{
-		Engine: session.Generic, Runtime: session.AppServer, Program: "talker", First: "talk", Again: "talk",
+		Engine: session.Generic, Runtime: session.AppServer, Program: "talker", First: "talk", Again: "talk", Says: true,
 		Trusts:   []TrustFlags{{Trust: session.TrustEdit}, {Trust: session.TrustAsk}},
 		protocol: func(session.Spec, string) talk.Protocol { return &fakeTalk{} },
 	})

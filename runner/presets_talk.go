@@ -91,7 +91,10 @@ func (p TalkPreset) launch(spec session.Spec, thread string) (launch, error) {
 		line = p.Again
 	}
 	l := launch{program: p.Program}
-	for _, word := range strings.Fields(strings.Replace(line, "{trust}", trust.Flags, 1)) {
+	if !p.Says {
+		line = strings.Replace(line, "{trust}", trust.Flags, 1)
+	}
+	for _, word := range strings.Fields(line) {
 		l.args = append(l.args, strings.ReplaceAll(word, "{thread}", thread))
 	}
 	if trust.Env != "" {

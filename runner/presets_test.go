@@ -120,6 +120,60 @@ func TestTheTrustTableForTmuxIsTheCodes(t *testing.T) {
 	}
 }
 
+func TestTheTrustTableOfProtocolsIsTheCodes(t *testing.T) {
+	b, err := os.ReadFile("../docs/trust.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want strings.Builder
+	want.WriteString("| engine | runtime | tried with | level | what the runner says | the engine then |\n|---|---|---|---|---|---|\n")
+	for _, p := range TalkPresets {
+		for _, tr := range p.Trusts {
+			if p.Engine != session.Generic { // the tests' own
+				want.WriteString("| " + string(p.Engine) + " | " + string(p.Runtime) + " | " + p.Tried + " | `" + string(tr.Trust) + "` | `" + tr.Flags + "` | " + tr.Means + " |\n")
+			}
+		}
+	}
+	want.WriteString("\n| engine | started | started again |\n|---|---|---|\n")
+	for _, p := range TalkPresets {
+		if p.Engine != session.Generic {
+			want.WriteString("| " + string(p.Engine) + " | `" + p.Program + " " + p.First + "` | `" + p.Program + " " + p.Again + "` |\n")
+		}
+	}
+	if !strings.Contains(string(b), want.String()) {
+		if os.Getenv("SHOW") != "" {
+			os.WriteFile(os.Getenv("SHOW"), []byte(want.String()), 0o644)
+		}
+		t.Errorf("docs/trust.md does not hold this table:\n%s", want.String())
+	}
+}
+
+func TestNoTalkPresetGoesAroundTheEnginesOwnChecks(t *testing.T) {
+	for _, p := range TalkPresets {
+		if _, err := p.launch(session.Spec{Engine: p.Engine, Trust: "all"}, ""); err == nil {
+			t.Errorf("%s takes a level that it has not", p.Engine)
+		}
+		for _, tr := range p.Trusts {
+			for _, thread := range []string{"", "T-1"} {
+				l, err := p.launch(session.Spec{Engine: p.Engine, Trust: tr.Trust}, thread)
+				if err != nil {
+					t.Fatal(err)
+				}
+				all := strings.Join(l.args, " ")
+				if strings.Contains(all, "{") || strings.Contains(all, "--skip") || strings.Contains(all, "--dangerously") || strings.Contains(all, "--trust") {
+					t.Errorf("%s: %q", p.Engine, all)
+				}
+				if names := strings.Contains(p.Again, "{thread}"); thread != "" && names != strings.Contains(all, "T-1") {
+					t.Errorf("%s: %q does not name its thread", p.Engine, all)
+				}
+				if p.Says == strings.Contains(p.First, "{trust}") {
+					t.Errorf("%s: the level is said neither way, or both", p.Engine)
+				}
+			}
+		}
+	}
+}
+
 func TestNoScreenPresetGoesAroundTheEnginesOwnChecks(t *testing.T) {
 	for _, p := range ScreenPresets {
 		for _, tr := range p.Trusts {
