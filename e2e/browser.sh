@@ -30,6 +30,7 @@ command -v node >/dev/null && command -v npm >/dev/null || apt nodejs npm || {
 	exit 1
 }
 command -v tmux >/dev/null || apt tmux || say "tmux is missing: the tests that need it will fail"
+command -v ip >/dev/null || apt iproute2 || say "ip (iproute2) is missing: the test of two machines will fail"
 
 if ! grep -qs "\"version\": \"$version\"" "$driver/package/package.json"; then
 	say "playwright-core $version"

@@ -136,6 +136,12 @@ func closeBrowser() {
 // test if it does not within patience. what ends the sentence "waited for …".
 func until(t testing.TB, what string, cond func() bool) {
 	t.Helper()
+	untilWithin(t, patience, what, cond)
+}
+
+// untilWithin is until for what takes longer by the program's own rules.
+func untilWithin(t testing.TB, patience time.Duration, what string, cond func() bool) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for !cond() {
