@@ -129,7 +129,8 @@ func TestAConversationInPages(t *testing.T) {
 		t.Errorf("items %v, next %q", got, next)
 	}
 	early := []session.Item{item("early-8", "t8", "")}
-	s.push("j", early, session.TurnReport{Turn: "t7", Began: true})
+	s.push("j", early)
+	s.push("j", nil, session.TurnReport{Turn: "t7", Began: true})
 	s.push("j", early, session.TurnReport{Turn: "t8", Began: true})
 	if _, items, _ := s.conversation("", 1); !slices.Equal(itemIDs(items), []string{"early-8"}) {
 		t.Errorf("told of before its turn: %v", itemIDs(items))
