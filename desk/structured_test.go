@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -130,9 +131,13 @@ func TestASteerJoinsTheRunningTurn(t *testing.T) {
 		if got := o.message(steer); got.State != session.Queued || !got.Waited {
 			t.Errorf("%+v", got)
 		}
+		m.shows(id, thinking)
 		if n := len(m.done(session.DoTurn)); n != 1 {
 			t.Errorf("tried %d times", n)
 		}
+		m.answer = accept
+		m.shows(id, thinking, session.TurnReport{Turn: "t1", Began: true})
+		o.wants("a turn to join", list{session.Pending}, steer)
 	})
 }
 
@@ -494,10 +499,7 @@ func TestTwoClients(t *testing.T) {
 		if v := seen(); len(v.Messages) != 1 || v.Messages[0].State != session.Delivered {
 			t.Errorf("shown %+v", v.Messages)
 		}
-		woken("an item", func() error {
-			m.pushes(session.Push{Session: id, Snapshot: thinking, Items: []session.Item{{ID: "i1", Turn: "t1", Kind: session.ItemAnswer, Text: "half"}}})
-			return nil
-		})
+		woken("a look", func() error { m.shows(id, thinking); return nil })
 		two = o.say(id, "two")
 		woken("a withdrawal", func() error { _, err := o.Withdraw(t.Context(), id, two); return err })
 		if v := seen(); v.Messages[1].State != session.Withdrawn {
@@ -518,6 +520,44 @@ func TestTwoClients(t *testing.T) {
 		})
 		if p := o.Facts(seen().Record).Prompt(); p != nil {
 			t.Errorf("still shown: %+v", p)
+		}
+	})
+}
+
+// A page of a conversation reads what is stored, so it is woken once an item is, and
+// not only for the snapshot that is shown before that.
+func TestAConversationIsDrawnOnceItIsStored(t *testing.T) {
+	inBubble(t, func(t *testing.T, o *office) {
+		m, id := o.protocol(accepting())
+		if _, err := o.View(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		changed, stop := o.feed.Watch(id)
+		defer stop()
+		shown := make(chan []session.Item, 1)
+		page, leave := context.WithCancel(t.Context())
+		defer leave()
+		go func() {
+			for {
+				select {
+				case <-page.Done():
+					return
+				case <-changed:
+				}
+				_, items, _, err := o.st.Conversation(page, id, "", 10)
+				if err != nil {
+					return
+				}
+				select {
+				case <-shown:
+				default:
+				}
+				shown <- items
+			}
+		}()
+		m.pushes(session.Push{Session: id, Snapshot: thinking, Items: []session.Item{{ID: "i1", Kind: session.ItemAnswer, Text: "half"}}})
+		if items := <-shown; len(items) != 1 || items[0].Text != "half" {
+			t.Errorf("shown %+v", items)
 		}
 	})
 }
