@@ -150,7 +150,7 @@ func (p *Protocol) Read(line []byte) ([]talk.Event, [][]byte) {
 		}
 		return p.take()
 	}
-	if f.SessionID != "" && f.SessionID != p.thread && f.Parent == "" && f.Type != "result" {
+	if f.SessionID != "" && f.SessionID != p.thread && f.Type != "result" {
 		p.thread = f.SessionID
 		if p.ready {
 			p.tell(talk.Ready{Thread: p.thread})

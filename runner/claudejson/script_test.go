@@ -202,6 +202,60 @@ func TestScripts(t *testing.T) {
 			asks question "Which?" "" [[x] A|[ ] B|[x] A (2)|Go on with A|Skip: Claude goes on without an answer]
 			asks no more
 			> {"behavior":"allow","updatedInput":{"answers":{"Which?":"A, neither"},"questions":[{"question":"Which?","multiSelect":true,"options":[{"label":"A"},{"label":"B"},{"label":"A"}]}]}}`},
+		{"none of several answers, and each question's own", []string{hello, asks("1", `"tool_name":"AskUserQuestion","input":{"questions":[{"question":"First?","multiSelect":true,"options":[{"label":"A"}]},{"question":"Second?","multiSelect":true,"options":[{"label":"A"}]}]}`),
+			"answer [ ] A", "answer Go on", "answer Go on"}, `
+			ready
+			asks question "First?" "Question 1 of 2" [[ ] A|Go on with none of these|Skip: Claude goes on without an answer]
+			asks no more
+			asks question "First?" "Question 1 of 2" [[x] A|Go on with A|Skip: Claude goes on without an answer]
+			asks no more
+			asks question "Second?" "Question 2 of 2" [[ ] A|Go on with none of these|Skip: Claude goes on without an answer]
+			asks no more
+			> {"behavior":"allow","updatedInput":{"answers":{"First?":"A","Second?":"None of these"},"questions":[{"question":"First?","multiSelect":true,"options":[{"label":"A"}]},{"question":"Second?","multiSelect":true,"options":[{"label":"A"}]}]}}`},
+		{"a request that comes twice is one question, and its input may be none", []string{hello, asks("1", `"tool_name":"X","input":null`), asks("1", `"tool_name":"X"`), "answer Yes"}, `
+			ready
+			asks approval "Use X?" "" [Yes, this once|No, and go on with the turn|No, and end the turn]
+			asks no more
+			> {"behavior":"allow","updatedInput":{}}`},
+		{"a message that has begun is not taken out of the queue", []string{hello, "say m1 hi", begins, "steer m2 x", lifecycle("m2", "queued"), lifecycle("m2", "started"), lifecycle("m2", "cancelled"), answers, ends}, `
+			ready
+			> user hi
+			> mcp_status
+			ready abcdefgh
+			began 1
+			> user x
+			> mcp_status
+			accepted m2
+			answer/done: Yes.
+			echoed m2 in 1
+			owner: x
+			ended 1 ok produced`},
+		{"a command for the engine is not in a turn that says nothing", []string{hello, "say m1 /cost", begins, `{"type":"result","num_turns":0,"result":""}`, begins,
+			`{"type":"assistant","message":{"id":"s","model":"<synthetic>","content":[{"type":"text","text":"$1"}]}}`, `{"type":"result","num_turns":0,"result":"$1"}`}, `
+			ready
+			> user /cost
+			> mcp_status
+			ready abcdefgh
+			began 1
+			ended 1 ok silent
+			began 2
+			notice: $1
+			echoed m1 in 2
+			owner: /cost
+			ended 2 ok`},
+		{"a helper's background work goes on after the turn", []string{hello, "say m1 hi", begins,
+			`{"type":"assistant","parent_tool_use_id":"t","message":{"id":"x","model":"m","content":[{"type":"tool_use","id":"u1","name":"Bash","input":{"command":"make"}}]}}`,
+			`{"type":"stream_event","parent_tool_use_id":"t","event":{"type":"message_start","message":{"id":"h"}}}`,
+			`{"type":"stream_event","parent_tool_use_id":"t","event":{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"mine"}}}`,
+			ends, `{"type":"user","parent_tool_use_id":"t","message":{"content":[{"type":"tool_result","tool_use_id":"u1","content":"made"}]}}`}, `
+			ready
+			> user hi
+			> mcp_status
+			ready abcdefgh
+			began 1
+			command/running make
+			ended 1 ok silent
+			command/done make: made`},
 		{"a question that is skipped, and one without words", []string{hello, asks("1", `"tool_name":"AskUserQuestion","input":{"questions":[{"question":"Which?"}]}`), "answer Skip", asks("2", `"tool_name":"AskUserQuestion","input":{"questions":[]}`)}, `
 			ready
 			asks question "Which?" "" [Skip: Claude goes on without an answer]

@@ -59,7 +59,7 @@ func (p *Protocol) begin() {
 	}
 	p.turns++
 	p.turn = &turn{id: strconv.Itoa(p.turns)}
-	if p.opening && len(p.sent) > 0 {
+	if len(p.sent) > 0 {
 		p.turn.opener = p.sent[len(p.sent)-1]
 	}
 	p.opening = false
