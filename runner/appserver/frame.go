@@ -65,6 +65,10 @@ func (p *Protocol) Read(line []byte) ([]talk.Event, [][]byte) {
 // answered takes the engine's answer to a request of ours. One that was not asked
 // for changes nothing.
 func (p *Protocol) answered(o *out, f frame) {
+	if string(f.ID) == accountID {
+		p.accountRead(o, f)
+		return
+	}
 	id, err := strconv.ParseInt(string(f.ID), 10, 64)
 	c, ok := p.calls[id]
 	if err != nil || !ok {
@@ -79,6 +83,7 @@ func (p *Protocol) answered(o *out, f frame) {
 		}
 		p.hello = true
 		o.write(object{"method": "initialized"})
+		o.write(object{"id": json.RawMessage(accountID), "method": "account/read", "params": object{"refreshToken": false}})
 		p.beginThread(o)
 	case "thread/start", "thread/resume":
 		p.threadBegan(o, c, f)
@@ -87,6 +92,21 @@ func (p *Protocol) answered(o *out, f frame) {
 	case "turn/interrupt":
 		// An error says that the turn has ended, or that another runs: its own end
 		// tells more.
+	}
+}
+
+// accountID is the id of the one request whose answer is not waited for.
+const accountID = `"account"`
+
+// accountRead takes the answer to account/read. An engine that needs a login and
+// has none would try in vain, for ever where there is no network.
+func (p *Protocol) accountRead(o *out, f frame) {
+	var in struct {
+		Needed  bool            `json:"requiresOpenaiAuth"`
+		Account json.RawMessage `json:"account"`
+	}
+	if f.Result != nil && decode(f.Result, &in) && in.Needed && string(in.Account) == "null" {
+		o.say(talk.Refusing{Words: "Codex is not logged in on this machine. Run codex login there."})
 	}
 }
 

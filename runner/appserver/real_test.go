@@ -33,6 +33,19 @@ func TestRealAppServerAnswers(t *testing.T) {
 	e.check(e.turn("m_2", "SAY=again"), session.VerdictOK, true, "")
 }
 
+func TestRealAppServerWithoutALogin(t *testing.T) {
+	w := newWorld(t)
+	w.write("home/.codex/config.toml", "") // the usual provider, which needs one
+	e := w.start(session.TrustRead)
+	e.send(e.p.Begin(""))
+	if no := until[talk.Refusing](e, nil); !strings.Contains(no.Words, "not logged in") {
+		t.Errorf("%q", no.Words)
+	}
+	if has(e, func(talk.Ready) bool { return true }) {
+		t.Error("it is ready without a login")
+	}
+}
+
 func TestRealAppServerFails(t *testing.T) {
 	e := newWorld(t).start(session.TrustEdit)
 	e.begin("")

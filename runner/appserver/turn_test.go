@@ -36,7 +36,11 @@ func TestBeginning(t *testing.T) {
 		t.Errorf("a text before it is ready: %v", err)
 	}
 	s.read(`{"id":1,"result":{"userAgent":"x"}}`)
-	greet, resume, _ := strings.Cut(s.wrote(), "\n")
+	greet, rest, _ := strings.Cut(s.wrote(), "\n")
+	account, resume, _ := strings.Cut(rest, "\n")
+	if !sameJSON(account, `{"id":"account","method":"account/read","params":{"refreshToken":false}}`) {
+		t.Errorf("wrote %s", account)
+	}
 	terms := `"cwd":"/srv/demo","sandbox":"read-only","approvalPolicy":"on-request","approvalsReviewer":"user"`
 	if !sameJSON(greet, `{"method":"initialized"}`) || !sameJSON(resume, `{"id":2,"method":"thread/resume","params":{"threadId":"old","excludeTurns":true,`+terms+`}}`) {
 		t.Errorf("wrote %s and %s", greet, resume)
@@ -68,6 +72,10 @@ func TestRefusing(t *testing.T) {
 		{"no thread", session.TrustEdit, "", []string{hello, `{"id":2,"error":{"code":-32603,"message":"disk\nfull"}}`}, "disk full"},
 		{"a thread that cannot be read now", session.TrustEdit, "old", []string{hello, `{"id":2,"error":{"code":-32603,"message":"permission denied"}}`}, "permission denied"},
 		{"a thread without a name", session.TrustEdit, "", []string{hello, `{"id":2,"result":{}}`}, "Codex began a conversation without naming it"},
+		{"no login", session.TrustEdit, "", []string{hello, `{"id":"account","result":{"account":null,"requiresOpenaiAuth":true}}`}, "Codex is not logged in on this machine. Run codex login there."},
+		{"no login that is needed", session.TrustEdit, "", []string{hello, `{"id":"account","result":{"account":null,"requiresOpenaiAuth":false}}`, `{"id":2,"result":{"thread":{"id":"th"}}}`}, ""},
+		{"a login", session.TrustEdit, "", []string{hello, `{"id":"account","result":{"account":{"type":"apiKey"},"requiresOpenaiAuth":true}}`, `{"id":2,"result":{"thread":{"id":"th"}}}`}, ""},
+		{"an engine that cannot say", session.TrustEdit, "", []string{hello, `{"id":"account","error":{"code":-32600,"message":"unknown variant"}}`, `{"id":2,"result":{"thread":{"id":"th"}}}`}, ""},
 		{"a wider sandbox", session.TrustRead, "", []string{hello, `{"id":2,"result":{"thread":{"id":"th"},"sandbox":{"type":"workspaceWrite"},"approvalPolicy":"never"}}`},
 			`Codex would run with the sandbox "workspaceWrite" where the trust level asks for "readOnly"`},
 		{"a sandbox that this build does not know", session.TrustEdit, "", []string{hello, `{"id":2,"result":{"thread":{"id":"th"},"sandbox":{"type":"moon"}}}`},
