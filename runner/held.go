@@ -37,6 +37,7 @@ type held struct {
 	problem string // why the engine is not there; empty if it is
 	now     running
 	done    chan struct{}        // closed when the outcome of now is filed
+	total   *session.Usage       // what the thread had used before now, where it is known
 	reports []session.TurnReport // since the last push
 	saved   time.Time
 

@@ -30,6 +30,10 @@ func (h *held) begin(message, text string, preempt bool) (string, error) {
 	h.rec.Runs = &ran{Turn: id, Message: message, Mark: mark}
 	h.state = session.Thinking // before anything of it can arrive
 	spec, thread, rec := h.rec.Spec, h.rec.Thread, h.rec
+	h.total, h.rec.Total, rec.Total = h.rec.Total, nil, nil // until this turn says it anew
+	if thread == "" {
+		h.total = &session.Usage{}
+	}
 	h.mu.Unlock()
 
 	// On disk before the process starts: the message, and that a turn runs.
@@ -168,7 +172,11 @@ func (h *held) file(run running, id, message string) {
 	case out.thread != "":
 		h.rec.Thread = out.thread
 	}
-	h.reports = append(h.reports, session.TurnReport{Turn: id, Message: message, Outcome: &last})
+	usage := out.usage
+	if out.sum {
+		usage, h.rec.Total = since(h.total, out.usage), out.usage
+	}
+	h.reports = append(h.reports, session.TurnReport{Turn: id, Message: message, Outcome: &last, Usage: usage})
 	id_, spec := h.rec.ID, h.rec.Spec
 	h.mu.Unlock()
 	if err := h.r.journal.write(entry{Message: message, Session: id_, State: session.FateEnded, Turn: id, Outcome: &last}); err != nil {
@@ -197,4 +205,13 @@ func (h *held) stop() running {
 	h.save(true)
 	h.touchNow()
 	return run
+}
+
+// since is what a turn used, by what its thread had used before it and after it;
+// nil if the first is not known.
+func since(before, after *session.Usage) *session.Usage {
+	if before == nil || after == nil || after.Input < before.Input || after.Cached < before.Cached || after.Output < before.Output {
+		return nil
+	}
+	return &session.Usage{Input: after.Input - before.Input, Cached: after.Cached - before.Cached, Output: after.Output - before.Output}
 }

@@ -149,7 +149,7 @@ func (s *shot) conclude(e ending) outcome {
 	said := s.reader.said()
 	e.Finished, e.Broke, e.Failed = s.finished, s.broke, said.Failed
 	s.words.Structured, s.words.Trouble, s.words.Speech = said.Words, said.Trouble, said.Speech
-	out := outcome{thread: said.Thread, how: e.how()}
+	out := outcome{thread: said.Thread, usage: said.Usage, sum: said.Sum, how: e.how()}
 	out.last.Verdict, out.last.ExitCode, out.last.Signal, out.last.RequestedBy = e.verdict()
 	out.last.Produced = said.Produced
 	if out.last.Verdict != session.VerdictOK {

@@ -27,6 +27,9 @@ type said struct {
 	Trouble   string // the latest error that was no failure, such as a retry
 	Speech    string // the latest thing the engine said
 	Produced  *bool  // it gave an answer; nil where no protocol can say
+
+	Usage *session.Usage // what the turn used; nil where it does not say
+	Sum   bool           // Usage counts from the thread's beginning
 }
 
 // page is where readers write. Pieces of one paragraph follow each other; block

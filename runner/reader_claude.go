@@ -1,9 +1,9 @@
 package runner
 
 import (
-	"encoding/json"
-	"fmt"
 	"strings"
+
+	"signalbox/runner/claudejson"
 )
 
 // claudeReader reads `claude -p --output-format stream-json --verbose`
@@ -24,41 +24,9 @@ func newQwenReader(p page) reader { return newClaudeReader(p) }
 
 func (r *claudeReader) said() said { return r.out }
 
-type claudeEvent struct {
-	Type      string `json:"type"`
-	Subtype   string `json:"subtype"`
-	SessionID string `json:"session_id"`
-	Parent    string `json:"parent_tool_use_id"` // set on what a sub-agent does
-	APIError  bool   `json:"is_api_error_message"`
-
-	Attempt     int             `json:"attempt"` // api_retry
-	MaxRetries  int             `json:"max_retries"`
-	ErrorStatus int             `json:"error_status"`
-	Content     string          `json:"content"` // informational
-	Error       json.RawMessage `json:"error"`   // a word, or an object with a message
-
-	Message struct {
-		Model   string          `json:"model"`
-		Content json.RawMessage `json:"content"`
-	} `json:"message"`
-
-	IsError bool     `json:"is_error"` // result
-	Result  string   `json:"result"`
-	Errors  []string `json:"errors"`
-}
-
-type claudeBlock struct {
-	Type     string          `json:"type"`
-	Text     string          `json:"text"`
-	Thinking string          `json:"thinking"`
-	Name     string          `json:"name"`
-	Input    json.RawMessage `json:"input"`
-	Content  json.RawMessage `json:"content"`
-}
-
 func (r *claudeReader) line(text string) bool {
-	var e claudeEvent
-	if !protocolLine(text, &e) {
+	e, ok := claudejson.Decode([]byte(text))
+	if !ok {
 		return false
 	}
 	if e.SessionID != "" {
@@ -77,26 +45,19 @@ func (r *claudeReader) line(text string) bool {
 	return true
 }
 
-func (r *claudeReader) system(e claudeEvent) {
+func (r *claudeReader) system(e claudejson.Frame) {
 	switch e.Subtype {
 	case "api_retry":
-		r.out.Trouble = fmt.Sprintf("%s, attempt %d of %d", errorWord(e.Error), e.Attempt, e.MaxRetries)
-		if e.ErrorStatus != 0 {
-			r.out.Trouble = fmt.Sprintf("HTTP %d: %s", e.ErrorStatus, r.out.Trouble)
-		}
+		r.out.Trouble = e.Retry()
 		r.page.block("error: " + r.out.Trouble)
 	case "informational":
 		r.show(e.Content)
 	}
 }
 
-func (r *claudeReader) assistant(e claudeEvent) {
-	var blocks []claudeBlock
-	if json.Unmarshal(e.Message.Content, &blocks) != nil {
-		return
-	}
-	ours := e.Parent == "" && !e.APIError && e.Message.Model != "<synthetic>"
-	for _, b := range blocks {
+func (r *claudeReader) assistant(e claudejson.Frame) {
+	ours := e.Parent == "" && e.Model()
+	for _, b := range e.Blocks() {
 		switch b.Type {
 		case "text":
 			if strings.TrimSpace(b.Text) == "" {
@@ -116,12 +77,8 @@ func (r *claudeReader) assistant(e claudeEvent) {
 	}
 }
 
-func (r *claudeReader) tools(e claudeEvent) {
-	var blocks []claudeBlock
-	if json.Unmarshal(e.Message.Content, &blocks) != nil {
-		return
-	}
-	for _, b := range blocks {
+func (r *claudeReader) tools(e claudejson.Frame) {
+	for _, b := range e.Blocks() {
 		if out := texts(b.Content); b.Type == "tool_result" && out != "" {
 			r.page.block(clip(out))
 		} else if b.Type == "text" && b.Text != "" {
@@ -130,19 +87,14 @@ func (r *claudeReader) tools(e claudeEvent) {
 	}
 }
 
-func (r *claudeReader) result(e claudeEvent) {
-	words := e.Result
-	if words == "" && len(e.Errors) > 0 {
-		words = e.Errors[0]
-	}
-	if words == "" {
-		words = errorWord(e.Error)
-	}
+func (r *claudeReader) result(e claudejson.Frame) {
+	words := e.Words()
 	if e.IsError {
 		r.out.Failed, r.out.Words = true, words
 	} else {
 		r.out.Completed = true
 	}
+	r.out.Usage = e.Usage(0) // the process began with this turn
 	if words != "" && !strings.Contains(r.shown, strings.TrimSpace(words)) {
 		r.show(words)
 	}
@@ -151,17 +103,4 @@ func (r *claudeReader) result(e claudeEvent) {
 func (r *claudeReader) show(text string) {
 	r.page.block(text)
 	r.shown = text
-}
-
-// errorWord reads an error that is a word or an object with a message.
-func errorWord(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	var o struct {
-		Message string `json:"message"`
-	}
-	_ = json.Unmarshal(raw, &o)
-	return o.Message
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"signalbox/session"
 )
 
 // codexReader reads `codex exec --json` (0.171.0). Top-level error events are
@@ -30,6 +32,11 @@ type codexEvent struct {
 	Error    struct {
 		Message string `json:"message"`
 	} `json:"error"`
+	Usage *struct { // of the thread so far, also in a process that resumed it
+		Input  int64 `json:"input_tokens"`
+		Cached int64 `json:"cached_input_tokens"`
+		Output int64 `json:"output_tokens"`
+	} `json:"usage"`
 }
 
 type codexItem struct {
@@ -71,6 +78,9 @@ func (r *codexReader) line(text string) bool {
 		r.out.Thread = e.ThreadID
 	case "turn.completed":
 		r.out.Completed = true
+		if u := e.Usage; u != nil {
+			r.out.Usage, r.out.Sum = &session.Usage{Input: u.Input, Cached: u.Cached, Output: u.Output}, true
+		}
 	case "turn.failed":
 		r.out.Failed, r.out.Words = true, e.Error.Message
 		if e.Error.Message != "" && e.Error.Message != r.last {

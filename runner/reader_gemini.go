@@ -3,6 +3,8 @@ package runner
 import (
 	"encoding/json"
 	"strings"
+
+	"signalbox/session"
 )
 
 // geminiReader reads `gemini --output-format stream-json` (0.61.0). Answers
@@ -32,6 +34,11 @@ type geminiEvent struct {
 	Error      *struct {
 		Message string `json:"message"`
 	} `json:"error"`
+	Stats *struct { // of this process; input includes what was cached
+		Input  int64 `json:"input_tokens"`
+		Cached int64 `json:"cached"`
+		Output int64 `json:"output_tokens"`
+	} `json:"stats"`
 }
 
 func (r *geminiReader) line(text string) bool {
@@ -73,6 +80,9 @@ func (r *geminiReader) line(text string) bool {
 		r.page.block("warning: " + e.Message)
 	case "result":
 		r.out.Completed = e.Status == "success"
+		if u := e.Stats; u != nil {
+			r.out.Usage = &session.Usage{Input: u.Input, Cached: u.Cached, Output: u.Output}
+		}
 		if e.Status == "error" {
 			r.out.Failed = true
 			if e.Error != nil {

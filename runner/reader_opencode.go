@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"signalbox/session"
 )
 
 // openCodeReader reads `opencode run --format json` (1.18.33). A turn has come to
@@ -23,10 +25,20 @@ type openCodeEvent struct {
 	Type      string `json:"type"`
 	SessionID string `json:"sessionID"`
 	Part      struct {
-		Text   string `json:"text"`
-		Reason string `json:"reason"`
-		Tool   string `json:"tool"`
-		State  struct {
+		Text   string    `json:"text"`
+		Reason string    `json:"reason"`
+		Tokens *struct { // of this step
+			Input  int64 `json:"input"`
+			Output int64 `json:"output"`
+			Total  int64 `json:"total"` // absent in older versions
+			Cache  struct {
+				Read  int64 `json:"read"`
+				Write int64 `json:"write"`
+			} `json:"cache"`
+		} `json:"tokens"`
+		Cost  float64 `json:"cost"` // of this step, in dollars; 0 also where the price is not known
+		Tool  string  `json:"tool"`
+		State struct {
 			Status   string          `json:"status"`
 			Input    json.RawMessage `json:"input"`
 			Output   string          `json:"output"`
@@ -76,6 +88,7 @@ func (r *openCodeReader) line(text string) bool {
 		}
 	case "step_finish":
 		r.out.Completed = e.Part.Reason == "stop"
+		r.used(e)
 	case "error":
 		r.out.Failed, r.out.Completed = true, false
 		r.out.Words = e.Error.Data.Message
@@ -85,4 +98,27 @@ func (r *openCodeReader) line(text string) bool {
 		r.page.block("error: " + r.out.Words)
 	}
 	return true
+}
+
+// used adds what a step has used.
+func (r *openCodeReader) used(e openCodeEvent) {
+	t := e.Part.Tokens
+	if t == nil {
+		return
+	}
+	if r.out.Usage == nil {
+		r.out.Usage = &session.Usage{}
+	}
+	u := r.out.Usage
+	input := t.Input + t.Cache.Read + t.Cache.Write
+	u.Input += input
+	u.Cached += t.Cache.Read
+	u.Output += max(t.Output, t.Total-input) // with its reasoning
+	if e.Part.Cost > 0 {
+		cost := e.Part.Cost
+		if u.CostUSD != nil {
+			cost += *u.CostUSD
+		}
+		u.CostUSD = &cost
+	}
 }

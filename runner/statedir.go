@@ -66,6 +66,7 @@ type record struct {
 	ID     session.ID        `json:"id"`
 	Spec   session.Spec      `json:"spec"`
 	Thread string            `json:"thread,omitempty"` // the engine's name for the conversation
+	Total  *session.Usage    `json:"total,omitempty"`  // what the thread has used, where the engine only says that; nil if not known
 	Turns  int               `json:"turns"`            // how many have begun; the latest is "t"+Turns. Of a talking session: the next
 	Last   *session.LastTurn `json:"last,omitempty"`
 	Pane   string            `json:"pane"`

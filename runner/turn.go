@@ -29,5 +29,7 @@ type outcome struct {
 	last   session.LastTurn // without At and TurnID
 	thread string           // to go on with; empty if the engine named none
 	lost   bool             // the engine no longer knows the thread that it was to go on with
+	usage  *session.Usage   // what it used; nil where the engine does not say
+	sum    bool             // usage counts from the thread's beginning
 	how    string           // for the pane, as "exited with code 1"; empty if it ended well
 }

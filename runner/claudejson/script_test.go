@@ -212,11 +212,22 @@ func TestScripts(t *testing.T) {
 			asks question "Second?" "Question 2 of 2" [[ ] A|Go on with none of these|Skip: Claude goes on without an answer]
 			asks no more
 			> {"behavior":"allow","updatedInput":{"answers":{"First?":"A","Second?":"None of these"},"questions":[{"question":"First?","multiSelect":true,"options":[{"label":"A"}]},{"question":"Second?","multiSelect":true,"options":[{"label":"A"}]}]}}`},
-		{"a request that comes twice is one question, and its input may be none", []string{hello, asks("1", `"tool_name":"X","input":null`), asks("1", `"tool_name":"X"`), "answer Yes"}, `
+		{"a request that comes twice is one question, and its input may be none", []string{hello, asks("1", `"tool_name":"X","input":null`), asks("1", `"tool_name":"X"`), "answer Yes", asks("2", `"tool_name":"X"`), "answer Yes"}, `
 			ready
 			asks approval "Use X?" "" [Yes, this once|No, and go on with the turn|No, and end the turn]
 			asks no more
+			> {"behavior":"allow","updatedInput":{}}
+			asks approval "Use X?" "" [Yes, this once|No, and go on with the turn|No, and end the turn]
+			asks no more
 			> {"behavior":"allow","updatedInput":{}}`},
+		{"an opening that the engine drops makes way for another", []string{hello, "say m1 hi", lifecycle("m1", "queued"), lifecycle("m1", "cancelled"), "say m2 hi"}, `
+			ready
+			> user hi
+			> mcp_status
+			accepted m1
+			rejected m1: Claude took the message out of its queue.
+			> user hi
+			> mcp_status`},
 		{"a message that has begun is not taken out of the queue", []string{hello, "say m1 hi", begins, "steer m2 x", lifecycle("m2", "queued"), lifecycle("m2", "started"), lifecycle("m2", "cancelled"), answers, ends}, `
 			ready
 			> user hi
