@@ -179,7 +179,7 @@ func TestConversationCards(t *testing.T) {
 
 		k.api.say(k.id, "approve rm -rf /")
 		pg.soon(p, "prompt-card", "data-kind", "approval")
-		pg.tap(p, "No")
+		pg.tap(p, "No,")
 		until(t, "the turn to end", func() bool { return k.api.session(k.id).Headline == "done" || k.api.session(k.id).Headline == "ready" })
 		pg.visit("/sessions/" + k.id)
 		if text, _ := pg.Locator("[data-kind=command][data-state=declined]").TextContent(); !contains(text, "rm -rf /") || !contains(text, "Declined") {

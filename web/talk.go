@@ -127,7 +127,7 @@ func (d *talkDrawer) item(it session.Item, ended bool) {
 	if it.Kind == session.ItemOwner {
 		m, ok := d.messages[it.Message]
 		switch {
-		case ok && d.joinedAndBlocked(m):
+		case ok && (d.joinedAndBlocked(m) || !inTalk(m)):
 		case ok:
 			d.message(m, &it)
 		default:
@@ -191,20 +191,26 @@ func (d *talkDrawer) refusedOnly(turn session.Turn, items []session.Item) bool {
 		return false
 	}
 	for _, it := range items {
-		if it.Kind != session.ItemOwner || d.messages[it.Message].State != session.Blocked {
+		if it.Kind != session.ItemOwner || !wasRefused(d.messages[it.Message]) {
 			return false
 		}
 	}
 	refused := false
 	for _, m := range d.messages {
 		if m.Turn == turn.ID {
-			if m.State != session.Blocked && m.State != session.Returned && (m.State != session.Withdrawn || inTalk(m)) {
+			if !wasRefused(m) {
 				return false
 			}
 			refused = true
 		}
 	}
 	return refused
+}
+
+// wasRefused reports whether a hook refused m, also where its owner has taken it back
+// since.
+func wasRefused(m session.Message) bool {
+	return m.State == session.Blocked || m.State == session.Returned || m.State == session.Withdrawn && !inTalk(m)
 }
 
 func (d *talkDrawer) add(e views.Entry) {

@@ -103,6 +103,8 @@ func TestWhereMessagesStand(t *testing.T) {
 		{"stopped before the engine showed it", talk{newest: true, turns: []session.Turn{turnOf("t1", 1, 2, killed)},
 			messages: []session.Message{killedOf("m1", "t1")}},
 			[]string{"message:m1:withdrawn", "end:Stopped"}},
+		{"refused after it had waited: it stands beside the composer, though the runner drew it", talk{newest: true, turns: []session.Turn{turnOf("t1", 1, 2, ok)},
+			items: []session.Item{ownerOf("m1", "t1")}, messages: []session.Message{messageOf("m1", "t1", session.Returned, 0)}}, nil},
 		{"refused after it had waited, and discarded", talk{newest: true, turns: []session.Turn{turnOf("t1", 1, 2, ok)},
 			messages: []session.Message{messageOf("m1", "t1", session.Withdrawn, 0)}}, nil},
 		{"in doubt between two turns", talk{newest: true, turns: []session.Turn{turnOf("t1", 1, 2, ok), turnOf("t2", 9, 10, ok)}, items: []session.Item{answer("t1"), answer("t2")},
