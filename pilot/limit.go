@@ -18,8 +18,8 @@ const limitMargin = time.Minute
 var (
 	limitWords  = regexp.MustCompile(`(?i)(usage|rate|hour|weekly|daily|session|your|message|request)[ -]?limit|quota|out of (credits|extra usage)|limit reached`)
 	resetEpoch  = regexp.MustCompile(`\|(\d{10})\b`)
-	resetSpan   = regexp.MustCompile(`(?i)\b(?:in|after)\s+((?:\d+\s*(?:days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)\b[\s,]*(?:and\s+)?)+)`)
-	spanPart    = regexp.MustCompile(`(?i)(\d+)\s*(d|h|m|s)`)
+	resetSpan   = regexp.MustCompile(`(?i)\b(?:in|after)\s+(\d+\s*[a-z].*)`)
+	spanPart    = regexp.MustCompile(`(?i)^(?:[\s,]|and\b)*(\d+)\s*([a-z]+)`)
 	resetRFC    = regexp.MustCompile(`\b(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))`)
 	resetAt     = regexp.MustCompile(`(?i)\b(?:at|resets|until)\s+(?:at\s+)?(?:([a-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?(?:,? (\d{4}))?,? (?:at )?)?(\d{1,2})(?::(\d\d))?\s*([ap]m)?\b`)
 	resetInZone = regexp.MustCompile(`\(([A-Za-z_]+/[A-Za-z_/+-]+|UTC)\)`)
@@ -51,7 +51,7 @@ func resetTime(words string, now time.Time) (time.Time, bool) {
 		at, err := time.Parse(time.RFC3339, m[1])
 		return at.UTC(), err == nil
 	}
-	if m := resetSpan.FindStringSubmatch(words + " "); m != nil {
+	if m := resetSpan.FindStringSubmatch(words); m != nil {
 		return spanEnd(m[1], now)
 	}
 	if m := resetAt.FindStringSubmatch(words); m != nil && (m[5] != "" || m[6] != "") {
@@ -69,17 +69,30 @@ func resetTime(words string, now time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
+// spanEnd reads a length of time, such as "1 hour 30 minutes" or "5h13m20s".
 func spanEnd(words string, now time.Time) (time.Time, bool) {
 	var total time.Duration
-	for _, m := range spanPart.FindAllStringSubmatch(words, -1) {
-		n, err := strconv.Atoi(m[1])
-		if err != nil || n > 100_000 {
+	for {
+		m := spanPart.FindStringSubmatchIndex(words)
+		if m == nil {
+			break
+		}
+		n, err := strconv.Atoi(words[m[2]:m[3]])
+		name := strings.ToLower(words[m[4]:m[5]])
+		unit := units[strings.TrimSuffix(name, "s")]
+		if err != nil || n > 100_000 || unit == 0 || name == "ms" {
 			return time.Time{}, false
 		}
-		unit := map[string]time.Duration{"d": 24 * time.Hour, "h": time.Hour, "m": time.Minute, "s": time.Second}[strings.ToLower(m[2])]
 		total += time.Duration(n) * unit
+		words = words[m[1]:]
 	}
 	return now.Add(total), total > 0
+}
+
+// units by their names without a plural's s; a bare "s" loses its own.
+var units = map[string]time.Duration{
+	"d": 24 * time.Hour, "day": 24 * time.Hour, "h": time.Hour, "hr": time.Hour, "hour": time.Hour,
+	"m": time.Minute, "min": time.Minute, "minute": time.Minute, "": time.Second, "sec": time.Second, "second": time.Second,
 }
 
 // clockEnd is the next moment at which the clock shows m's time, on m's day where
