@@ -185,6 +185,7 @@ func (s *Server) apiRoutes(e *echo.Echo) {
 	own.GET("/sessions/:id/snapshots", s.apiHistory)
 	own.GET("/sessions/:id/messages", s.apiMessages)
 	own.POST("/sessions/:id/messages", s.apiSay)
+	own.GET("/sessions/:id/conversation", s.apiConversation)
 	own.PATCH("/messages/:message", s.apiEdit)
 	own.DELETE("/messages/:message", s.apiWithdraw)
 	own.GET("/messages/:message", s.apiMessage)
