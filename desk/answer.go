@@ -40,6 +40,9 @@ func checkAnswer(p session.Prompt, option, text string) error {
 		return checkText(text)
 	}
 	for _, o := range p.Options {
+		if o.Option == option && o.Opens {
+			return session.Problemf(session.ErrInvalid, "This option opens a field for words of your own. Send them as the text of the answer.")
+		}
 		if o.Option == option {
 			return nil
 		}

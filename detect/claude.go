@@ -281,9 +281,9 @@ func (s *screen) claudeQuestion(m *menu) ask {
 		a.title = part{head, head}
 		a.body = part{head + 1, low}
 	case a.kind == kindQuestion:
-		a.freeText = true
 		a.body = none
 	}
+	a.own = s.claudeOwn(a.kind, m)
 	return a
 }
 
@@ -336,7 +336,7 @@ func claudeForm(s *screen, out *session.Reading) bool {
 	if head > low {
 		return false
 	}
-	out.Prompt, out.Evidence = s.prompt(ask{kind: kindPicker, title: part{head, head}, body: part{head + 1, low}, freeText: true}, nil)
+	out.Prompt, out.Evidence = s.prompt(ask{kind: kindPicker, title: part{head, head}, body: part{head + 1, low}, form: true}, nil)
 	if hint >= 0 {
 		out.Evidence = append(out.Evidence, hint)
 	}

@@ -49,7 +49,7 @@ var codexPlaceholders = []string{
 
 func codexLayout(s *screen) {
 	l := &s.lay
-	l.user, l.said, l.hint = -1, -1, -1
+	l.user, l.said, l.hint, l.notes = -1, -1, -1, none
 	s.inset = 2
 	last := s.last()
 	if last < 0 {
@@ -63,10 +63,9 @@ func codexLayout(s *screen) {
 			low--
 			l.cut = true
 		}
-		if t := s.at(low); strings.HasPrefix(t, "  › ") && low > 1 && s.blank(low-1) {
-			if _, ok := numberedRow(t); !ok {
-				low = s.above(low) // the notes field
-			}
+		if notes, ok := s.codexNotes(low); ok && (notes.from == notes.to || s.has(l.hint, last, "clearnotes")) {
+			l.notes = notes
+			low = s.above(notes.from)
 		}
 		m, ok := s.numbered(0, low, s.codexSlack())
 		if !ok || m.n < 2 && m.opts[0].num == 1 {
@@ -384,7 +383,9 @@ func (s *screen) codexParts(a ask, head, low int) ask {
 		for head < low && s.blank(head) {
 			head++
 		}
-		a.freeText = s.lay.hint >= 0 && s.has(s.lay.hint, s.last(), "notes")
+		if s.lay.hint >= 0 && s.lay.hasMenu {
+			a.own = s.codexOwn(&s.lay.menu)
+		}
 	}
 	end := head
 	for end < low && !s.blank(end+1) && s.wrapped(end, end+1) {

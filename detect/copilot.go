@@ -121,7 +121,6 @@ func copilotQuestion(s *screen, out *session.Reading) bool {
 		end++
 	}
 	a.title, a.body = part{head, end}, part{end + 1, low}
-	a.freeText = s.has(m.lo, m.hi, "typeyouranswer")
 	out.Prompt, out.Evidence = s.prompt(a, &m)
 	out.Evidence = append(out.Evidence, hint)
 	return true

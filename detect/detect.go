@@ -158,6 +158,7 @@ type layout struct {
 	menu     menu
 	hasMenu  bool
 	cut      bool // choices are off the screen
+	notes    part // Codex: the open field under a question; empty without one
 }
 
 // composer is the field that takes the owner's words.

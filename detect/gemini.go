@@ -98,12 +98,15 @@ func boxAsks(s *screen, out *session.Reading) bool {
 	}
 	a, m, ok := s.boxed(b)
 	if !ok {
-		a.freeText = true
+		a.form = true
 		if !s.asksByHint(b) {
 			return false
 		}
 		out.Prompt, out.Evidence = s.prompt(a, nil)
 	} else {
+		if a.kind == kindQuestion {
+			a.own = s.geminiOwn(b, &m)
+		}
 		out.Prompt, out.Evidence = s.prompt(a, &m)
 	}
 	out.Evidence = append(out.Evidence, b.bottom)

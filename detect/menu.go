@@ -92,6 +92,10 @@ func (s *screen) numbered(floor, hi, slack int) (m menu, ok bool) {
 			if hi-i > 40 && at == maxOptions {
 				break
 			}
+			if slack == underNumber && at < maxOptions && isRule(r.text, "─") {
+				gap = 0
+				continue // Claude sets its last choice apart; the numbers go on over it
+			}
 			if gap > 0 && at < maxOptions && !loose {
 				break
 			}

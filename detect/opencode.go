@@ -212,7 +212,7 @@ func opencodeQuestion(s *screen, out *session.Reading) bool {
 		}
 	}
 	s.parts(&a, top, m.lo-1)
-	a.kind, a.freeText = kindQuestion, s.has(m.lo, m.hi, "typeyourownanswer")
+	a.kind, a.own = kindQuestion, s.opencodeOwn(&m)
 	out.Prompt, out.Evidence = s.prompt(a, &m)
 	return true
 }
@@ -242,7 +242,7 @@ func opencodeOverlay(s *screen, out *session.Reading) bool {
 				g += spaces(title[g:], 0)
 				if columns(title[:g]) == col {
 					s.unframe()
-					out.Prompt, out.Evidence = s.prompt(ask{kind: kindPicker, words: title[g:], title: none, body: none, freeText: true, elided: true}, nil)
+					out.Prompt, out.Evidence = s.prompt(ask{kind: kindPicker, words: title[g:], title: none, body: none, form: true, elided: true}, nil)
 					out.Evidence = append(out.Evidence, head, i)
 					return true
 				}

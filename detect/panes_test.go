@@ -100,7 +100,7 @@ func readPane(path string) (pane, error) {
 		case "exitCode":
 			n, _ := strconv.Atoi(value)
 			c.in.ExitCode = &n
-		case "status", "rule", "kind", "asks", "body", "options", "keys", "elided", "canType", "background", "failure", "needs", "same", "differs":
+		case "status", "rule", "kind", "asks", "body", "options", "keys", "elided", "canType", "background", "failure", "needs", "same", "differs", "field":
 			c.want[key] = value
 		default:
 			return pane{}, fmt.Errorf("unknown key %q", key)
@@ -153,6 +153,11 @@ func (c pane) wrong(got session.Reading) string {
 			have = strconv.FormatBool(got.Background)
 		case "failure":
 			have = got.Failure
+		case "field": // closed, or open and what stands in it
+			have = "none"
+			if f := p.Field; f != nil {
+				have = strings.TrimSpace(map[bool]string{true: "open", false: "closed"}[f.Open] + " " + f.Words)
+			}
 		}
 		if have != want {
 			return fmt.Sprintf("%s is %q, want %q (%s)", key, have, want, got.Rule)

@@ -27,22 +27,24 @@ var none = part{0, -1}
 
 // ask is a prompt as it was found on the screen, before it is copied out.
 type ask struct {
-	kind     string
-	title    part
-	words    string // the title, where it is not a range of rows
-	header   part   // the row that names the tool, cut off where the screen is narrow
-	body     part
-	elided   bool
-	freeText bool
-	letters  bool // choices name their key in brackets at the end: "Yes, proceed (y)"
-	sides    bool // choices stand beside each other
-	enter    bool // a key only selects; Enter chooses
-	arrows   bool // digits choose nothing that was measured: arrows and Enter do
+	kind    string
+	title   part
+	words   string // the title, where it is not a range of rows
+	header  part   // the row that names the tool, cut off where the screen is narrow
+	body    part
+	elided  bool
+	form    bool // it takes typing, in fields of its own that no answer here reaches
+	own     own
+	letters bool // choices name their key in brackets at the end: "Yes, proceed (y)"
+	sides   bool // choices stand beside each other
+	enter   bool // a key only selects; Enter chooses
+	arrows  bool // digits choose nothing that was measured: arrows and Enter do
 }
 
 // bundle is a prompt with all it points to, in one allocation.
 type bundle struct {
 	prompt session.Prompt
+	field  session.Field
 	opts   [maxOptions]session.Option
 	rows   [6]int
 }
@@ -56,7 +58,7 @@ type mark struct{ from, to int }
 func (s *screen) prompt(a ask, m *menu) (*session.Prompt, []int) {
 	b := new(bundle)
 	p := &b.prompt
-	p.Kind, p.Elided, p.FreeText = a.kind, a.elided, a.freeText
+	p.Kind, p.Elided, p.Form, p.FreeText = a.kind, a.elided, a.form, a.own.at > 0
 
 	buf := s.words[:0]
 	put := func(f func([]byte) []byte) mark {
@@ -136,13 +138,19 @@ func (s *screen) prompt(a ask, m *menu) (*session.Prompt, []int) {
 	}
 	end()
 	for i := range n {
-		feed(labels[i], all)
-		feed(notes[i], all)
+		if !(a.own.stands && i == a.own.at-1) {
+			feed(labels[i], all)
+			feed(notes[i], all)
+		}
 		end()
 	}
 	full := sha256.Sum256(said)
 	s.arena = said
 	id := put(func(b []byte) []byte { return hex.AppendEncode(b, full[:16]) })
+	var field mark
+	if a.own.at > 0 && a.own.open {
+		field = put(func(b []byte) []byte { return s.ownWords(b, a.own) })
+	}
 
 	text := string(buf)
 	s.words = buf
@@ -153,6 +161,11 @@ func (s *screen) prompt(a ask, m *menu) (*session.Prompt, []int) {
 		o.Selected = m.opts[i].cursor
 	}
 	p.Options = b.opts[:n:n]
+	if i := a.own.at - 1; i >= 0 && i < n {
+		b.opts[i].Opens = a.own.key == ""
+		b.field = session.Field{Option: b.opts[i].Option, Key: a.own.key, Open: a.own.open, Words: text[field.from:field.to]}
+		p.Field = &b.field
+	}
 	if a.sides {
 		p.Beside = true
 	}
@@ -359,7 +372,7 @@ func (s *screen) label(b []byte, o *option) []byte {
 	}
 	for i := o.row + 1; i <= o.end; i++ {
 		r := &s.inner[i]
-		if r.blank() {
+		if r.blank() || isRule(r.text, "─") {
 			break
 		}
 		part := r.text[r.indent:]

@@ -188,6 +188,7 @@ func TestEngineOnAScreen(t *testing.T) {
 			t.Run("approve", func(t *testing.T) { r.on(t).approve() })
 			t.Run("decline", func(t *testing.T) { r.on(t).decline() })
 			t.Run("twice and stale", func(t *testing.T) { r.on(t).twice() })
+			t.Run("words", func(t *testing.T) { r.on(t).words(engine) })
 			t.Run("hazards", func(t *testing.T) { r.on(t).hazards() })
 			t.Run("while it works", func(t *testing.T) { r.on(t).works() })
 			t.Run("restart of the runner", func(t *testing.T) { r.on(t).again(machine) })
@@ -254,6 +255,47 @@ func (r *real) twice() {
 	r.becomes(m, "answered")
 }
 
+// words answers a question in words of the owner's own, from its card.
+func (r *real) words(engine string) {
+	if engine == "codex" { // it asks in its plan mode
+		defer r.mode()
+		r.mode()
+	}
+	m := r.says("ASK=words")
+	p := r.card("")
+	r.t.Logf("%s %q %+v", p.Kind, p.Title, p.Options)
+	if !p.Free {
+		r.t.Fatalf("the question takes no words: %+v", p)
+	}
+	const words = "a plain CSV file, with 3 columns"
+	r.pg.own(words)
+	r.becomes(m, "answered")
+	if !r.brain.Heard(words) {
+		r.t.Errorf("the model never heard the words:\n%s", r.capture().Pane)
+	}
+	r.pg.lacks("prompt-card")
+}
+
+// mode changes the engine's mode by a key.
+func (r *real) mode() {
+	r.t.Helper()
+	r.ready()
+	call[any](r.api, "POST", "/api/v1/sessions/"+r.s.ID+"/keys", object{"keys": []string{"BTab"}}, http.StatusOK)
+	r.ready()
+}
+
+// own gives an answer in words on the card.
+func (p *page) own(words string) {
+	p.t.Helper()
+	card := p.hook("prompt-card").First()
+	if err := card.Locator("textarea").Fill(words); err != nil {
+		p.t.Fatal(p.explain("prompt-card", err))
+	}
+	if err := card.Locator("form.say button").Click(); err != nil {
+		p.t.Fatal(p.explain("prompt-card", err))
+	}
+}
+
 // hazards is the table of ENGINES.md.
 func (r *real) hazards() {
 	asked := r.says("RUN=hazard")
@@ -306,6 +348,7 @@ func (r *real) works() {
 func (r *real) again(machine *runner) {
 	m := r.says("RUN=again")
 	p := r.card("")
+	until(r.t, "the message to be with the engine", func() bool { return state(r.api, r.s.ID, m.ID).State == "delivered" })
 	engine := r.engine(machine.state)
 	machine.kill()
 	r.pg.sees("session-header", "data-headline", "offline")

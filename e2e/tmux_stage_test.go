@@ -75,6 +75,7 @@ type promptJSON struct {
 	Title   string `json:"title"`
 	Body    string `json:"body"`
 	Elided  bool   `json:"elided"`
+	Free    bool   `json:"freeText"`
 	Options []struct {
 		Option string `json:"option"`
 		Label  string `json:"label"`

@@ -21,7 +21,7 @@ import (
 // 0.171 does, takes raw keys, and writes into FAKE_LOG, a line each, all that it
 // was given ("key …", "paste …"), every text that was sent to it ("sent …") and
 // every command that it ran ("ran …"). What a text begins with chooses the turn:
-// APPROVE asks first, SLOW works until Escape or the file FAKE_LOG.go, FAIL ends
+// APPROVE asks first, ASK asks a question that takes notes, SLOW works until Escape or the file FAKE_LOG.go, FAIL ends
 // in an error, EXIT3, EXIT0 and SEGV end the engine.
 type fake struct {
 	mu     sync.Mutex
@@ -49,6 +49,10 @@ type dialog struct {
 	selected int
 	hint     string
 	done     func(choice int)
+	inset    string // before each option
+	notes    string // under the question, once Tab has opened them
+	noting   bool
+	takes    bool // Tab opens them
 }
 
 func playFake() {
@@ -147,10 +151,20 @@ func (f *fake) draw() {
 			if f.claude {
 				mark = " " + mark
 			}
-			bottom = append(bottom, mark+o)
+			bottom = append(bottom, d.inset+mark+o)
 		}
-		bottom = append(bottom, "", d.hint)
 		visible, cx, cy = false, cols-1, rows-1
+		hint := d.hint
+		if d.noting {
+			shown := d.notes
+			if shown == "" {
+				shown = "\x1b[2mAdd notes\x1b[0m"
+			}
+			bottom = append(bottom, "", "  › "+shown)
+			hint = "  tab or esc to clear notes | enter to submit answer"
+			visible, cx, cy = true, 4+cells(d.notes), rows-3
+		}
+		bottom = append(bottom, "", hint)
 		title = "[ ! ] Action Required | demo"
 	default:
 		shown := f.draft
@@ -296,6 +310,11 @@ func (f *fake) pasted(text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.note("paste", text)
+	if d := f.dialog; d != nil && d.noting {
+		d.notes += strings.TrimPrefix(text, os.Getenv("FAKE_EATS"))
+		f.draw()
+		return
+	}
 	if f.dialog != nil { // as bare keys
 		for _, r := range text {
 			f.answerKey(string(r))
@@ -358,7 +377,18 @@ func (f *fake) answerKey(key string) {
 		return
 	}
 	choice := -1
+	if d.noting && key != "\r" {
+		switch {
+		case key == "\t" || key == "\x1b":
+			d.noting, d.notes = false, ""
+		case !strings.HasPrefix(key, "\x1b"):
+			d.notes += key
+		}
+		return
+	}
 	switch key {
+	case "\t":
+		d.noting = d.takes && os.Getenv("FAKE_DEAF") == ""
 	case "\r":
 		choice = d.selected
 	case "\x1b":
@@ -424,6 +454,8 @@ func (f *fake) send(text string) {
 		switch word {
 		case "APPROVE":
 			f.approve(strings.Split(rest, ","))
+		case "ASK":
+			f.question(rest)
 		case "FAIL":
 			f.busy = false
 			f.say("■ The mock says 500.")
@@ -445,6 +477,21 @@ func (f *fake) send(text string) {
 func (f *fake) finish(line string) {
 	f.busy = false
 	f.say(line, "", "  Worked for 1s • 08:14", "")
+}
+
+// question asks what has no command to it.
+func (f *fake) question(what string) {
+	f.busy = false
+	d := &dialog{
+		rows:    []string{"  Question 1/1 (1 unanswered)", "  Which " + what + " should it be?"},
+		options: []string{"Blue               Matches the brand", "Green              Signals success", "None of the above  Optionally, add details in notes (tab)"},
+		digits:  true, inset: "  ", takes: true, hint: "  tab to add notes | enter to submit answer | esc to interrupt",
+	}
+	d.done = func(n int) {
+		f.note("answered", strings.TrimSpace(strings.Fields(d.options[n])[0]+" "+d.notes))
+		f.finish("• Questions 1/1 answered")
+	}
+	f.dialog = d
 }
 
 // approve asks about one command after the other.

@@ -87,7 +87,7 @@ func (t *tui) answer(a *session.Answer) session.Result {
 	case a == nil || a.Digest == "" || a.Option == "" && a.Text == "":
 		return session.Result{Code: session.CodeInvalid, Message: "The answer names no prompt, or no choice."}
 	case a.Text != "":
-		return session.Result{Code: session.CodeInvalid, Message: "Words of your own cannot be given here. Choose one of the options, or answer on that machine."}
+		return t.answerInWords(*a)
 	}
 	t.awake(a.Digest)
 	deadline := time.Now().Add(t.pace().answer)
@@ -102,6 +102,9 @@ func (t *tui) answer(a *session.Answer) session.Result {
 		}
 		if sc.InMode {
 			return session.Result{Code: session.CodeConflict, Message: "The pane is in tmux's copy mode on that machine, where keys do not reach the engine. Leave it there (q)."}
+		}
+		if o.Opens {
+			return session.Result{Code: session.CodeInvalid, Message: "This choice opens a field for words of your own: write them as the answer."}
 		}
 		t.saysNo(o.Declines())
 		pressed := false

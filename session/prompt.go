@@ -17,6 +17,18 @@ type Prompt struct {
 	Options  []Option `json:"options"`
 	FreeText bool     `json:"freeText"`
 	Beside   bool     `json:"beside,omitempty"` // options stand side by side: arrows are Left and Right, not Up and Down
+
+	// Of a screen, read afresh at each look:
+	Form  bool   `json:"-"` // it takes typing in fields of its own, which no answer reaches
+	Field *Field `json:"-"` // with FreeText: where the words go; nil where the runtime takes them otherwise
+}
+
+// Field is where a question on a screen takes words of the owner's own.
+type Field struct {
+	Option string // the option that stands for them
+	Key    string // opens the field once that option is selected; empty: choosing the option opens it
+	Open   bool   // it is drawn, and takes what is typed
+	Words  string // what stands in it
 }
 
 // Option is one answer to a prompt.
@@ -25,6 +37,7 @@ type Option struct {
 	Label    string `json:"label"`              // the engine's own words
 	Key      string `json:"key"`                // the raw key or keys that choose it; empty where only arrows do
 	Selected bool   `json:"selected,omitempty"` // Enter would take it now
+	Opens    bool   `json:"opens,omitempty"`    // it only opens a field for words: it is chosen by giving them
 }
 
 // Declines reports whether an option's label says no. What it cannot tell counts
@@ -51,7 +64,7 @@ type Reading struct {
 
 // hidden reports whether the engine asks something that its screen does not show:
 // a half-drawn dialog, a pager over one.
-func (p *Prompt) hidden() bool { return p != nil && len(p.Options) == 0 && !p.FreeText }
+func (p *Prompt) hidden() bool { return p != nil && len(p.Options) == 0 && !p.FreeText && !p.Form }
 
 // digest names the question itself, for prompts whose runtime gives none. White
 // space does not count, so that a question is the same at every width.

@@ -73,6 +73,9 @@ func promptView(id session.ID, p session.Prompt, a asked) *views.Prompt {
 		}
 	}
 	for _, o := range p.Options {
+		if o.Opens {
+			continue // the field of the card stands for it
+		}
 		declines := o.Declines()
 		option := views.Option{Name: o.Option, Label: session.Line(pane.Text(o.Label, false), 300), Held: held && !declines}
 		if !declines {

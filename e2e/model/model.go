@@ -31,7 +31,7 @@ const Answer = "The answer is 42."
 //	WORK=FOLDER  writes FOLDER/w.txt and runs "touch ran.txt", each by a tool; WORK=FOLDER resumed does so again.
 //	             Codex, which writes by a command, is also to touch FOLDER/../outside.txt
 //	ASK=NAME     asks the owner a question by the engine's own tool, with two choices
-//	PLAN=NAME    offers a plan by the engine's own tool
+//	PLAN=NAME    offers a plan by the engine's own tool; in Claude's plan mode it first writes the file named there
 //	SLEEP=NAME   says nothing until Wake is called
 //	STREAM=NAME  says half of the answer, and the rest once Wake is called
 //	CUT=NAME     says half of the answer and drops the connection
@@ -49,14 +49,15 @@ type Model struct {
 
 	server *httptest.Server
 	mu     sync.Mutex
-	texts  []string       // the requests that arrived
-	calls  map[string]int // tool calls made, by word
+	texts  []string        // the requests that arrived
+	calls  map[string]int  // tool calls made, by word
+	plans  map[string]bool // PLANs whose file was written
 	awake  chan struct{}
 }
 
 // New starts a model. Close ends it, also under a request.
 func New() *Model {
-	m := &Model{calls: map[string]int{}, awake: make(chan struct{})}
+	m := &Model{calls: map[string]int{}, plans: map[string]bool{}, awake: make(chan struct{})}
 	m.server = httptest.NewServer(http.HandlerFunc(m.serve))
 	m.URL = m.server.URL
 	return m
@@ -141,7 +142,13 @@ func (m *Model) serve(w http.ResponseWriter, r *http.Request) {
 	re := reply{id: strconv.Itoa(len(m.texts)), text: Answer}
 	if key := what + name + again; m.calls[key] < callsOf[what] {
 		m.calls[key]++
-		re.calls = m.does(what, name)
+		file := planFile.FindString(body)
+		if what == "PLAN" && file != "" && !m.plans[name] {
+			m.plans[name], m.calls[key] = true, 0
+			re.calls = []call{{kind: "write", path: file, content: Plan}}
+		} else {
+			re.calls = m.does(what, name)
+		}
 	}
 	m.mu.Unlock()
 	waits := func() bool {
@@ -178,6 +185,9 @@ func (m *Model) serve(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, `{"data":[]}`)
 	}
 }
+
+// planFile is the file that Claude names in its plan mode.
+var planFile = regexp.MustCompile(`/[\w./-]*/plans/[\w.-]+\.md`)
 
 // callsOf is how many replies of a word call tools.
 var callsOf = map[string]int{"RUN": 1, "TWICE": 2, "TALL": 1, "HOLD": 1, "WRITE": 1, "WORK": 1, "ASK": 1, "PLAN": 1}
