@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what the pages' tests need, where it is missing: Chromium, tmux, and,
-# unpacked into CACHE, axe-core and the driver of the playwright that go.mod names.
+# Installs what the pages' tests need, where it is missing: Chromium, Firefox, WebKit,
+# tmux, and, unpacked into CACHE, axe-core and the driver of the playwright that go.mod names.
 # Says nothing if all is there.
 #
 #   browser.sh CACHE
@@ -38,6 +38,15 @@ if ! grep -qs "\"version\": \"$version\"" "$driver/package/package.json"; then
 	mkdir -p "$driver.new"
 	(cd "$driver.new" && npm pack --silent "playwright-core@$version" >/dev/null </dev/null && tar xzf ./*.tgz && rm ./*.tgz)
 	mv "$driver.new" "$driver"
+fi
+
+# The smoke set in two other families of browsers.
+others=()
+command -v WebKitWebDriver >/dev/null || others+=(webkit2gtk-driver)
+command -v Xvfb >/dev/null || others+=(xvfb)
+command -v firefox-esr >/dev/null || command -v firefox >/dev/null || others+=(firefox-esr)
+if [ ${#others[@]} -gt 0 ]; then
+	apt "${others[@]}" || say "without ${others[*]}, the tests in other browsers are left out"
 fi
 
 axe=$cache/axe-core # the rules of accessibility that every page is held to
