@@ -35,8 +35,8 @@ type Protocol struct {
 
 	asks      []*asking // unanswered requests of the engine, in their order; the first that is not held is open
 	open      *asking
-	askings   int             // questions that were opened
-	reviewing map[string]bool // items that an automatic review answers for
+	askings   int               // questions that were opened
+	reviewing map[string]string // items that an automatic review answers for, with their turns
 
 	elsewhere map[string][]change // edits of sub-agents that are not complete, by item
 
@@ -64,7 +64,7 @@ func New(how Options) *Protocol {
 func (p *Protocol) reset() {
 	*p = Protocol{
 		how: p.how, lastID: p.lastID, notices: p.notices, askings: p.askings,
-		calls: map[int64]call{}, turns: map[string]*turn{}, reviewing: map[string]bool{}, warned: map[string]bool{},
+		calls: map[int64]call{}, turns: map[string]*turn{}, reviewing: map[string]string{}, warned: map[string]bool{},
 		elsewhere: map[string][]change{},
 	}
 }

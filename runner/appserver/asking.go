@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -113,7 +114,7 @@ func (p *Protocol) asked(o *out, f frame) {
 		return
 	}
 	for i := range a.questions {
-		if a.thread != p.thread {
+		if a.thread != "" && a.thread != p.thread {
 			a.questions[i].body = paragraphs("A sub-agent asks.", a.questions[i].body)
 		}
 		a.questions[i].tidy()
@@ -254,5 +255,6 @@ func (p *Protocol) closeTurn(o *out, id string) {
 			p.shut(o, a)
 		}
 	}
+	maps.DeleteFunc(p.reviewing, func(_, turn string) bool { return turn == id })
 	p.openNext(o)
 }

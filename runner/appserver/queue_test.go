@@ -57,6 +57,14 @@ func TestOnePromptAtATime(t *testing.T) {
 	}
 }
 
+func TestARequestOfNoThreadIsNotASubAgents(t *testing.T) {
+	s := inTurn(t)
+	s.read(`{"id":0,"method":"item/commandExecution/requestApproval","params":{"command":"x"}}`)
+	if s.open.Body != "$ x" {
+		t.Errorf("%q", s.open.Body)
+	}
+}
+
 func TestPromptsEndWithTheirTurn(t *testing.T) {
 	s := inTurn(t)
 	s.read(`{"id":0,"method":"item/commandExecution/requestApproval","params":{` + onThread + `,"turnId":"t1","itemId":"a","command":"x"}}`)
@@ -108,6 +116,13 @@ func TestAutoReviewOpensNoPrompt(t *testing.T) {
 	s.note("serverRequest/resolved", `"requestId":0`)
 	if got := s.said(); got != "" {
 		t.Errorf("reviewed and approved: said %s", got)
+	}
+
+	s = inTurn(t) // a review that never ends is over with its turn
+	s.note(started, review("inProgress"))
+	s.ends("t1", "interrupted")
+	if len(s.p.reviewing) != 0 {
+		t.Error("the review of an ended turn is held")
 	}
 
 	s = inTurn(t)

@@ -8,6 +8,7 @@ import "signalbox/runner/talk"
 // it waits.
 func (p *Protocol) reviewed(o *out, f frame) {
 	var in struct {
+		Turn   string `json:"turnId"`
 		Item   string `json:"targetItemId"`
 		Review struct {
 			Status string `json:"status"`
@@ -18,7 +19,7 @@ func (p *Protocol) reviewed(o *out, f frame) {
 	}
 	begins := f.Method == "item/autoApprovalReview/started"
 	if begins && len(p.reviewing) < mostTurns {
-		p.reviewing[in.Item] = true
+		p.reviewing[in.Item] = in.Turn
 	} else if !begins {
 		delete(p.reviewing, in.Item)
 	}
