@@ -303,9 +303,8 @@ func TestRealTalkHookBlocksTheOpeningMessage(t *testing.T) {
 func TestRealTalkHookBlocksASteerBesideAnother(t *testing.T) {
 	eachTalk(t, func(t *testing.T, p TalkPreset) {
 		g, m := realTalk(t, p, session.TrustFull, true)
-		if p.Engine == session.Claude {
-			claudeBlocksASteer(g, m)
-			return
+		if strings.HasPrefix(versionOf(t.Context(), filepath.Join(enginesDir(t, p.Program), p.Program), g.cfg.Env), "2.1.197") {
+			t.Skip("this Claude asks no hook about a message that joins a turn")
 		}
 		gate := filepath.Join(t.TempDir(), "gate")
 		g.sends("m_1", "HOLD="+gate)
@@ -336,10 +335,10 @@ func TestRealTalkHookBlocksASteerBesideAnother(t *testing.T) {
 	})
 }
 
-// claudeBlocksASteer: Claude asks its hooks about a steer only where that opens the
-// next turn. One that joins at a tool's end is not shown to them.
-func claudeBlocksASteer(g *talkRig, m *model.Model) {
-	t := g.t
+// Claude has a steer open the next turn where the running one comes to no tool.
+func TestRealTalkClaudeHookBlocksASteerInATurnOfItsOwn(t *testing.T) {
+	p, _ := talkPreset(session.Claude, session.StreamJSON)
+	g, m := realTalk(t, p, session.TrustFull, true)
 	g.sends("m_1", "STREAM=slow")
 	slowly(t, "half an answer", func() bool { return strings.Contains(g.now().Pane, model.Answer[:len(model.Answer)/2]) })
 	if res := g.steer("m_2", "BLOCKME SAY=secret"); !res.OK {
