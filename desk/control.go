@@ -7,9 +7,20 @@ import (
 	"signalbox/session"
 )
 
-// Interrupt ends the running turn, and only that.
+// Interrupt ends the running turn, and only that: where it is known by name, the
+// runner ends no other one that has begun meanwhile.
 func (d *Desk) Interrupt(ctx context.Context, id session.ID) error {
-	if err := d.command(ctx, id, session.DoInterrupt); err != nil {
+	c := session.Command{Do: session.DoInterrupt}
+	s, err := d.held(ctx, id)
+	if err != nil {
+		return err
+	}
+	if l := d.link(s.Runner); l != nil {
+		if c.Turn, err = d.store.RunningTurn(ctx, id, l.journal); err != nil {
+			return err
+		}
+	}
+	if err := d.command(ctx, id, c); err != nil {
 		return err
 	}
 	return d.doubt(ctx, id)
@@ -41,7 +52,7 @@ func (d *Desk) Stop(ctx context.Context, id session.ID) error {
 	if d.link(s.Runner) == nil {
 		return nil
 	}
-	if err := d.command(ctx, id, session.DoStop); err != nil {
+	if err := d.command(ctx, id, session.Command{Do: session.DoStop}); err != nil {
 		return err
 	}
 	return d.doubt(ctx, id)
@@ -60,7 +71,7 @@ func (d *Desk) Restart(ctx context.Context, id session.ID) error {
 	if d.link(s.Runner) == nil {
 		return nil
 	}
-	if err := d.command(ctx, id, session.DoRestart); err != nil {
+	if err := d.command(ctx, id, session.Command{Do: session.DoRestart}); err != nil {
 		return err
 	}
 	if s.Adopted != nil { // it is a new one, in a pane of the runner's own
@@ -82,7 +93,7 @@ func (d *Desk) held(ctx context.Context, id session.ID) (session.Session, error)
 	return s, err
 }
 
-func (d *Desk) command(ctx context.Context, id session.ID, do session.Do) error {
+func (d *Desk) command(ctx context.Context, id session.ID, c session.Command) error {
 	s, err := d.held(ctx, id)
 	if err != nil {
 		return err
@@ -92,7 +103,8 @@ func (d *Desk) command(ctx context.Context, id session.ID, do session.Do) error 
 		return offline(s.Runner)
 	}
 	spec := session.SpecOf(s)
-	res, err := d.do(l, session.Command{Do: do, Session: id, Spec: &spec})
+	c.Session, c.Spec = id, &spec
+	res, err := d.do(l, c)
 	if err != nil {
 		return asProblem(err, s.Runner)
 	}

@@ -220,6 +220,9 @@ func TestAStopPutsWhatIsOnItsWayInDoubt(t *testing.T) {
 					t.Fatal(err)
 				}
 				synctest.Wait()
+				if c := m.did[len(m.did)-1]; name == "interrupt" && c.Turn != "t1" {
+					t.Errorf("told to end turn %q", c.Turn)
+				}
 				o.wants("stopped", list{session.Delivered, session.InDoubt, session.InDoubt}, one, two, three)
 				if got := o.message(two); got.Reason == "" || got.Turn != "t1" {
 					t.Errorf("%+v", got)

@@ -131,12 +131,26 @@ func (r *runner) carryOut(h *held, c session.Command, finish func(session.Result
 		}
 		finish(r.turn(h, c))
 	case session.DoInterrupt:
+		if c.Turn != "" && h.runningTurn() != c.Turn {
+			finish(session.Result{Code: session.CodeConflict, Message: "That turn has ended already."})
+			return
+		}
 		finish(h.way.interrupt())
 	case session.DoStop:
 		h.way.stop(finish)
 	default:
 		finish(h.way.act(c))
 	}
+}
+
+// runningTurn is the id of the turn that runs; empty if none does.
+func (h *held) runningTurn() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.rec.Runs == nil {
+		return ""
+	}
+	return h.rec.Runs.Turn
 }
 
 // turn begins a turn, unless its message came before: then it says what is known.

@@ -109,6 +109,30 @@ func TestAnInterruptGoesToTheWholeGroupAndHardens(t *testing.T) {
 	free(t, s)
 }
 
+// An interrupt that names a turn ends no other one.
+func TestAnInterruptForATurnThatHasEnded(t *testing.T) {
+	g := newRig(t, session.Spec{Engine: session.Custom, Command: sh(`[ "$0" = one ] && exit; echo up; sleep 60`)})
+	one := g.say("one")
+	g.after(one.Turn)
+	stop := session.Command{Do: session.DoInterrupt, Session: "s_1", Turn: one.Turn}
+	if res := g.ask(stop); res.Code != session.CodeConflict {
+		t.Errorf("while none runs: %+v", res)
+	}
+	two := g.say("two")
+	g.until("output", func(s session.Snapshot) bool { return strings.HasSuffix(s.Pane, "up\n") })
+	if res := g.ask(stop); res.Code != session.CodeConflict {
+		t.Errorf("while another runs: %+v", res)
+	}
+	stop.Turn = two.Turn
+	g.must(stop)
+	if s := g.after(two.Turn); verdictOf(s) != session.VerdictKilled {
+		t.Errorf("last turn: %+v", s.LastTurn)
+	}
+	if r := g.reports(two.Turn); len(r) < 2 {
+		t.Errorf("it was ended before it was named: %+v", r)
+	}
+}
+
 func TestTheNextTurnStartsOnlyWhenTheLastIsDead(t *testing.T) {
 	dir := t.TempDir()
 	// Each turn writes when it begins and, on INT, lingers before it ends.

@@ -179,6 +179,7 @@ type Command struct {
 	Session  ID       `json:"session,omitempty"`
 	Spec     *Spec    `json:"spec,omitempty"`
 	Message  string   `json:"message,omitempty"`
+	Turn     string   `json:"turn,omitempty"` // DoInterrupt: end this turn and no other; empty: whichever runs
 	Text     string   `json:"text,omitempty"`
 	Preempt  bool     `json:"preempt,omitempty"` // end the running turn first
 	Steer    bool     `json:"steer,omitempty"`   // join the running turn where the engine can; else as without

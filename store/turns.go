@@ -163,6 +163,26 @@ func (s *Store) LoseTurns(ctx context.Context, runner, journal, why string, at t
 	return nil
 }
 
+// RunningTurn returns the turn of a session that runs, as a runner's journal tells;
+// empty if none does, or if that cannot be told.
+func (s *Store) RunningTurn(ctx context.Context, id session.ID, journal string) (turn string, err error) {
+	var open int
+	var named string
+	err = s.row(ctx, `SELECT t.turn, t.journal, (SELECT count(*) FROM turns o WHERE o.session = t.session AND o.ended = 0)
+		FROM turns t JOIN sessions s ON s.number = t.session WHERE s.id = ? AND t.ended = 0 ORDER BY t.number DESC LIMIT 1`, string(id)).
+		Scan(&turn, &named, &open)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the running turn of %s: %w", id, inWords(err))
+	}
+	if open > 1 || named != journal {
+		return "", nil
+	}
+	return turn, nil
+}
+
 // Conversation returns a page of a session's turns with what was said in them, both
 // oldest first, and the cursor of the page before it in time, empty if there is
 // none. Without a cursor the page holds the newest. limit counts turns. An item

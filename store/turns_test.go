@@ -93,6 +93,26 @@ func TestTurnsAreKept(t *testing.T) {
 	}
 }
 
+func TestRunningTurn(t *testing.T) {
+	s := openTold(t)
+	running := func(want, journal string) {
+		t.Helper()
+		if got := must(s.RunningTurn(bg, s.id, journal))(t); got != want {
+			t.Errorf("%q runs, want %q", got, want)
+		}
+	}
+	running("", "j")
+	s.push("j", nil, session.TurnReport{Turn: "t1", Began: true})
+	running("t1", "j")
+	running("", "another")
+	s.push("j", nil, session.TurnReport{Turn: "t2", Joined: []string{"m"}}) // named before the one before has ended
+	running("", "j")
+	s.push("j", nil, session.TurnReport{Turn: "t1", Outcome: &session.LastTurn{Verdict: session.VerdictOK}})
+	running("t2", "j")
+	s.push("j", nil, session.TurnReport{Turn: "t2", Outcome: &session.LastTurn{Verdict: session.VerdictOK}})
+	running("", "j")
+}
+
 // The newest of an item stands where its first stood, and what has no turn stands
 // before the turn that comes next.
 func TestAConversationInPages(t *testing.T) {
