@@ -31,6 +31,7 @@ type Frame struct {
 	Content     string          `json:"content"` // informational
 	Status      string          `json:"status"`  // status, task_notification
 	Summary     string          `json:"summary"` // task_notification
+	ToolUse     string          `json:"tool_use_id"`
 	Prevents    bool            `json:"prevent_continuation"`
 	Submitted   *struct {
 		Kind   string `json:"kind"` // blocked_by_hook, stopped_by_hook

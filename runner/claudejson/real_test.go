@@ -440,6 +440,16 @@ func TestRealClaudeIsResumed(t *testing.T) {
 	if !w.model.Heard("SAY=remember") {
 		t.Error("the conversation is lost")
 	}
+	before := len(w.model.Requests())
+	lines, err := e.p.Say(talk.Message{ID: "m1", Text: "SAY=remember"}) // as after a crash
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.send(lines)
+	if end := until[talk.Ended](e, nil); end.Outcome.Verdict != session.VerdictUnknown || len(w.model.Requests()) != before {
+		t.Errorf("sent again: %+v, %d requests\n%s", end, len(w.model.Requests())-before, e.story())
+	}
+	check(t, e, e.turn("m4", "SAY=after"), session.VerdictOK, true)
 	e.kill()
 
 	e = w.start(session.TrustAsk, "00000000-0000-4000-8000-000000000000")

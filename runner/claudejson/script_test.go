@@ -228,6 +228,41 @@ func TestScripts(t *testing.T) {
 			rejected m1: Claude took the message out of its queue.
 			> user hi
 			> mcp_status`},
+		{"a message that the engine had before", []string{hello, "say m1 hi", echo("m1"), lifecycle("m1", "completed"), "say m2 hi", lifecycle("m2", "completed"), echo("m2"), "say m3 hi"}, `
+			ready
+			> user hi
+			> mcp_status
+			began 1
+			echoed m1 in 1
+			owner: hi
+			ended 1 unknown silent: Claude had this message already, and does not say what became of it.
+			> user hi
+			> mcp_status
+			began 2
+			echoed m2 in 2
+			owner: hi
+			ended 2 unknown silent: Claude had this message already, and does not say what became of it.
+			> user hi
+			> mcp_status`},
+		{"echoes before a turn count as it asks the model", []string{hello, "say m1 hi", begins, "steer m2 x", "steer m3 y", answers, ends, echo("m2"), echo("m3"), begins, answers, ends}, `
+			ready
+			> user hi
+			> mcp_status
+			ready abcdefgh
+			began 1
+			> user x
+			> mcp_status
+			> user y
+			> mcp_status
+			answer/done: Yes.
+			ended 1 ok produced
+			began 2
+			echoed m2 in 2
+			owner: x
+			echoed m3 in 2
+			owner: y
+			answer/done: Yes.
+			ended 2 ok produced`},
 		{"a message that has begun is not taken out of the queue", []string{hello, "say m1 hi", begins, "steer m2 x", lifecycle("m2", "queued"), lifecycle("m2", "started"), lifecycle("m2", "cancelled"), answers, ends}, `
 			ready
 			> user hi
@@ -359,6 +394,10 @@ func TestScripts(t *testing.T) {
 
 func receipt(n int) string {
 	return fmt.Sprintf(`{"type":"control_response","response":{"subtype":"success","request_id":"signalbox-%d"}}`, n)
+}
+
+func echo(id string) string {
+	return `{"type":"user","isReplay":true,"uuid":"` + wireID(id) + `","message":{"content":[{"type":"text","text":"hi"}]}}`
 }
 
 func lifecycle(id, state string) string {

@@ -61,7 +61,10 @@ func (p *Protocol) lifecycle(f Frame) {
 			p.tell(talk.Rejected{Message: s.id, Words: "Claude took the message out of its queue."})
 		}
 	case "completed":
-		if p.turn == nil { // its turn is over, and did not show it
+		switch {
+		case p.turn == nil && !s.started:
+			p.knew(s)
+		case p.turn == nil: // its turn is over, and did not show it
 			p.drop(s)
 		}
 	}
@@ -80,6 +83,8 @@ func (p *Protocol) echo(f Frame) {
 	s := p.find(f.UUID)
 	switch {
 	case s == nil:
+	case p.turn == nil && !s.queued && len(p.sent) == 1: // one of several that are queued is echoed so
+		p.knew(s)
 	case p.turn == nil:
 		s.echoed = true
 	default:
@@ -106,6 +111,19 @@ func (p *Protocol) admit(f Frame) {
 			p.has(s)
 		}
 	}
+}
+
+// knew is a message that the engine had before it was written now: it echoes that and
+// does nothing. It was in some turn of an earlier process, and nobody knows how that
+// ended.
+func (p *Protocol) knew(s *sent) {
+	p.begin()
+	p.has(s)
+	no := false
+	end := talk.Ended{Turn: p.turn.id, Silent: true, Outcome: session.LastTurn{Verdict: session.VerdictUnknown, Produced: &no,
+		Detail: "Claude had this message already, and does not say what became of it."}}
+	p.turn = nil
+	p.tell(end)
 }
 
 // has says that the running turn has a message.

@@ -48,7 +48,9 @@ func (p *Protocol) system(f Frame) {
 	case "compact_boundary":
 		p.items.notice(p, f.UUID, "What was said before this is now a summary to Claude.")
 	case "task_notification":
-		p.items.notice(p, f.UUID, f.Summary)
+		if p.items.open[f.ToolUse] == nil { // else its result tells more
+			p.items.notice(p, f.UUID, f.Summary)
+		}
 	}
 }
 
