@@ -11,10 +11,11 @@
 //   - A text written while a turn runs is queued by the engine. If that turn comes
 //     to another tool, the text joins it there; else it opens the next turn, together
 //     with whatever else is queued. So a steer is accepted without a turn, and the
-//     echo tells which one has it.
+//     echo tells which one has it. (2.1.197 asks no hook about one that joins.)
 //   - A message travels with a UUID made of its id, and comes back in the echo. An
 //     echo outside a turn comes before the hooks have seen the message: it counts
-//     once the turn that follows asks the model.
+//     once the turn that follows asks the model. A UUID that the conversation holds
+//     already is echoed and nothing more, so nothing is done twice.
 //   - A refused prompt is told of by an informational event in its turn, which names
 //     the prompt by its text. The turn then ends with a result of zero turns, or goes
 //     on if it was another message's.
@@ -117,18 +118,21 @@ func (p *Protocol) Say(m talk.Message) ([][]byte, error) {
 	return lines, nil
 }
 
-// Interrupt asks for the end of the running turn. A turn whose message is written
-// and that has not begun is interrupted as it begins: the engine would answer an
-// earlier request and then begin.
+// Interrupt asks for the end of the running turn, once: a second request could meet
+// the turn after it. A turn whose message is written and that has not begun is
+// interrupted as it begins: the engine would answer an earlier request and then begin.
 func (p *Protocol) Interrupt() [][]byte {
-	switch {
-	case p.turn != nil:
-		p.request("interrupt")
-	case p.opening:
-		p.cut = true
-	}
+	p.cut = p.cut || p.turn == nil && p.opening
+	p.interrupt()
 	_, lines := p.take()
 	return lines
+}
+
+func (p *Protocol) interrupt() {
+	if p.turn != nil && !p.turn.interrupted {
+		p.turn.interrupted = true
+		p.request("interrupt")
+	}
 }
 
 // Gone closes what is open.

@@ -58,7 +58,7 @@ func TestScripts(t *testing.T) {
 			> user hi
 			> mcp_status
 			accepted m1`},
-		{"an interrupt waits for the turn that it is for", []string{"interrupt", hello, "interrupt", "say m1 hi", "interrupt", begins, ends, "interrupt"}, `
+		{"an interrupt waits for the turn that it is for", []string{"interrupt", hello, "interrupt", "say m1 hi", "interrupt", begins, "interrupt", ends, "interrupt"}, `
 			ready
 			> user hi
 			> mcp_status

@@ -12,17 +12,18 @@ import (
 
 // turn is the running turn.
 type turn struct {
-	id       string
-	active   bool  // something happened in it besides refused prompts
-	produced bool  // the model gave an answer
-	opener   *sent // what was written last before it began, if anything was
-	remarked bool  // the engine answered in the model's place
-	state    session.RunState
-	stopped  bool      // an answer of ours asked for its end
-	resets   time.Time // a usage limit refused a request; when that ends
-	limited  bool
-	used     Tokens // requests that are over
-	asking   Tokens // the request that runs
+	id          string
+	active      bool  // something happened in it besides refused prompts
+	produced    bool  // the model gave an answer
+	opener      *sent // what was written last before it began, if anything was
+	remarked    bool  // the engine answered in the model's place
+	state       session.RunState
+	interrupted bool
+	stopped     bool      // an answer of ours asked for its end
+	resets      time.Time // a usage limit refused a request; when that ends
+	limited     bool
+	used        Tokens // requests that are over
+	asking      Tokens // the request that runs
 }
 
 func (p *Protocol) system(f Frame) {
@@ -69,7 +70,7 @@ func (p *Protocol) begin() {
 	p.work(session.Thinking)
 	if p.cut {
 		p.cut = false
-		p.request("interrupt")
+		p.interrupt()
 	}
 }
 
