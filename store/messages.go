@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -126,6 +127,23 @@ func (s *Store) Messages(ctx context.Context, id session.ID, before string, limi
 	}
 	slices.Reverse(items)
 	return items, next, nil
+}
+
+// TurnMessages returns the messages of these turns, oldest first.
+func (s *Store) TurnMessages(ctx context.Context, id session.ID, turns []string) ([]session.Message, error) {
+	number, err := s.number(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("read messages of %s: %w", id, err)
+	}
+	list, err := json.Marshal(turns)
+	if err != nil {
+		return nil, fmt.Errorf("read messages of %s: %w", id, err)
+	}
+	items, err := s.messages(ctx, `WHERE m.session = ? AND m.turn <> '' AND m.turn IN (SELECT value FROM json_each(?)) ORDER BY m.number`, number, string(list))
+	if err != nil {
+		return nil, fmt.Errorf("read messages of %s: %w", id, err)
+	}
+	return items, nil
 }
 
 // NextQueued returns the message that is to go out next: one that ends the running

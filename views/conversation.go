@@ -24,6 +24,7 @@ type Entry struct {
 	Fold  string // HTML is folded away under these words; empty: it is not
 	Open  bool   // the fold is open at first
 	Cut   string // what is left out, in words; empty: nothing
+	More  string // address of a page that leaves less out; empty: none
 	At    Time
 
 	Message *Message // with Kind owner: the console's message that this is; nil: none of its own

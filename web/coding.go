@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/a-h/templ"
@@ -27,20 +26,16 @@ func (s *Server) codingTab(c echo.Context) error {
 func (s *Server) coding(c echo.Context, asked asked) (views.Coding, error) {
 	ctx, id := c.Request().Context(), sessionID(c)
 	asked.shown = c.QueryParam("shown")
-	v, err := s.codingState(ctx, id, asked, lookOf(c))
+	look := lookOf(c)
+	v, err := s.codingState(ctx, id, asked, look)
 	if err != nil {
 		return v, err
 	}
-	live := url.Values{}
+	live := look.query()
 	if asked.shown != "" {
 		live.Set("shown", asked.shown)
 	}
-	for _, name := range []string{"view", "before"} {
-		if value := c.QueryParam(name); value != "" {
-			live.Set(name, value)
-		}
-	}
-	if v.Talk.Shown && c.QueryParam("before") == "" {
+	if v.Talk.Shown && look.before == "" {
 		live.Set("have", sumOf(v.Talk.Rendered))
 	}
 	v.Page = s.page(c, v.Title, "sessions")
@@ -68,7 +63,7 @@ func (s *Server) beside(ctx context.Context, id session.ID) (views.List, error) 
 }
 
 // codingState gathers what of a session's page changes by itself.
-func (s *Server) codingState(ctx context.Context, id session.ID, asked asked, look look) (views.Coding, error) {
+func (s *Server) codingState(ctx context.Context, id session.ID, asked asked, look *look) (views.Coding, error) {
 	view, err := s.desk.View(ctx, id)
 	if err != nil {
 		return views.Coding{}, err

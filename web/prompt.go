@@ -62,7 +62,7 @@ func promptView(id session.ID, p session.Prompt, a asked) *views.Prompt {
 		FreeText: p.FreeText, Text: a.text,
 	}
 	if isDiff(p.Body) {
-		v.Diff, _, _ = diffHTML(p.Body)
+		v.Diff = diffHTML(p.Body)
 	}
 	held := p.Elided && a.shown != p.ID
 	if p.Elided {

@@ -14,6 +14,8 @@ type talk struct {
 	items    []session.Item    // of these turns, or standing before one of them
 	messages []session.Message // oldest first; more than are drawn
 	newest   bool              // the page ends with now
+	left     int               // items that are left out behind the first
+	rest     string            // address of a page that has them too
 }
 
 // inTalk reports whether a conversation draws m. What never reached the engine, and
@@ -35,7 +37,7 @@ func inTalk(m session.Message) bool {
 // engine never showed stands where it was sent: the opening of a turn at its
 // beginning, one that joined it at its end, one of no turn yet behind all.
 func talkEntries(t talk, f session.Facts, now time.Time) []views.Entry {
-	d := talkDrawer{f: f, now: now, turns: map[string]bool{}, messages: map[string]session.Message{}, opened: map[string]string{}}
+	d := talkDrawer{talk: t, f: f, now: now, turns: map[string]bool{}, messages: map[string]session.Message{}, opened: map[string]string{}}
 	for _, turn := range t.turns {
 		d.turns[turn.ID] = true
 	}
@@ -66,6 +68,7 @@ func talkEntries(t talk, f session.Facts, now time.Time) []views.Entry {
 }
 
 type talkDrawer struct {
+	talk     talk
 	f        session.Facts
 	now      time.Time
 	turns    map[string]bool // on this page
@@ -104,6 +107,7 @@ func (d *talkDrawer) turn(turn session.Turn, items []session.Item, loose []sessi
 	ended := turn.Outcome != nil
 	for _, it := range items {
 		d.item(it, ended)
+		d.leftOut()
 	}
 	for _, m := range loose {
 		if m.Turn == turn.ID && m.ID != opening {
@@ -114,6 +118,17 @@ func (d *talkDrawer) turn(turn session.Turn, items []session.Item, loose []sessi
 		if e, ok := turnEnd(turn, d.f, last, d.now); ok {
 			d.add(e)
 		}
+	}
+}
+
+// leftOut tells what is left out behind the first item.
+func (d *talkDrawer) leftOut() {
+	if d.talk.left > 0 {
+		d.add(views.Entry{
+			ID: "left-out", Kind: "notice", Label: "Note",
+			Title: count(d.talk.left, "entry is", "entries are") + " left out here.", More: d.talk.rest,
+		})
+		d.talk.left = 0
 	}
 }
 

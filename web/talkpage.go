@@ -13,29 +13,55 @@ import (
 	"signalbox/views"
 )
 
-// turnsShown is how many turns of a conversation a page holds.
-const turnsShown = 20
+// What a page of a conversation holds at most. Of a turn that is longer by itself it
+// holds the beginning and the newest entries, unless all are asked for.
+const (
+	turnsShown = 20
+	turnsMost  = 3 * turnsShown // on a page that stays open while turns are added
+	itemsShown = 200
+	bytesShown = 256 << 10 // of text
+)
 
 // look is how a session's page is looked at.
 type look struct {
 	pane   bool   // the pane, though there is a conversation
 	before string // cursor of older turns; empty: the newest
+	all    bool   // every entry of a long turn
+
+	// What a page that stays open began with, so that nothing is taken from under
+	// the eyes of its reader.
+	turns int    // how many it holds; 0: not known yet
+	first string // the first of them
 }
 
-func lookOf(c echo.Context) look {
-	return look{pane: c.QueryParam("view") == "pane", before: c.QueryParam("before")}
+func lookOf(c echo.Context) *look {
+	return &look{pane: c.QueryParam("view") == "pane", before: c.QueryParam("before"), all: c.QueryParam("all") == "1"}
+}
+
+// query is what keeps a look in an address.
+func (l *look) query() url.Values {
+	q := url.Values{}
+	if l.pane {
+		q.Set("view", "pane")
+	}
+	if l.before != "" {
+		q.Set("before", l.before)
+	}
+	if l.all {
+		q.Set("all", "1")
+	}
+	return q
 }
 
 // talk puts the conversation into a session's page, unless its pane is looked at. A
 // message stands in the conversation or beside the composer, never in both.
-func (s *Server) talk(ctx context.Context, v *views.Coding, f session.Facts, messages []session.Message, look look) error {
+func (s *Server) talk(ctx context.Context, v *views.Coding, f session.Facts, messages []session.Message, look *look) error {
 	here := "/sessions/" + v.ID
 	if look.pane {
 		v.Talk.Other = here
 		return nil
 	}
-	id := f.Session.ID
-	turns, items, next, err := s.store.Conversation(ctx, id, look.before, turnsShown)
+	turns, items, next, err := s.turnsOf(ctx, f.Session.ID, look)
 	if err != nil {
 		return err
 	}
@@ -43,10 +69,19 @@ func (s *Server) talk(ctx context.Context, v *views.Coding, f session.Facts, mes
 	if next != "" {
 		v.Talk.Earlier = here + "?" + url.Values{"before": {next}}.Encode()
 	}
-	if look.before != "" {
-		v.Talk.Later = here
-	}
 	t := talk{turns: turns, items: items, messages: messages, newest: look.before == ""}
+	if !t.newest {
+		v.Talk.Later = here
+		if t.messages, err = s.turnMessages(ctx, f.Session.ID, turns); err != nil {
+			return err
+		}
+	}
+	if !look.all {
+		t.items, t.left = newestItems(items)
+		q := look.query()
+		q.Set("all", "1")
+		t.rest = here + "?" + q.Encode()
+	}
 	v.Talk.Entries = talkEntries(t, f, s.desk.Now())
 	var html bytes.Buffer
 	for _, e := range v.Talk.Entries {
@@ -69,8 +104,76 @@ func (s *Server) talk(ctx context.Context, v *views.Coding, f session.Facts, mes
 	return nil
 }
 
+// turnsOf reads the turns of a page: as many as it may hold when it is first drawn,
+// and then from the same turn on.
+func (s *Server) turnsOf(ctx context.Context, id session.ID, look *look) (turns []session.Turn, items []session.Item, next string, err error) {
+	if look.turns == 0 {
+		look.turns = turnsShown
+	}
+	for {
+		turns, items, next, err = s.store.Conversation(ctx, id, look.before, look.turns)
+		if err != nil || len(turns) == 0 {
+			return turns, items, next, err
+		}
+		switch {
+		case look.first == "":
+			if n := fitting(turns, items); n < len(turns) {
+				look.turns = n
+				look.first = turns[len(turns)-n].ID
+				continue
+			}
+			look.first = turns[0].ID
+			return turns, items, next, nil
+		case turns[0].ID == look.first, len(turns) < look.turns, look.turns >= turnsMost:
+			return turns, items, next, nil
+		}
+		look.turns++
+	}
+}
+
+// fitting is how many of the newest turns a page can hold: one at least.
+func fitting(turns []session.Turn, items []session.Item) int {
+	size, count := map[string]int{}, map[string]int{}
+	for _, it := range items {
+		size[it.Turn] += len(it.Text) + len(it.Title)
+		count[it.Turn]++
+	}
+	bytes, entries := 0, 0
+	for n := range turns {
+		id := turns[len(turns)-1-n].ID
+		bytes, entries = bytes+size[id], entries+count[id]
+		if n > 0 && (bytes > bytesShown || entries > itemsShown) {
+			return n
+		}
+	}
+	return len(turns)
+}
+
+// newestItems leaves out what stands between the first item and the newest ones, if
+// there are too many. left is how many.
+func newestItems(items []session.Item) (kept []session.Item, left int) {
+	bytes, from := 0, len(items)
+	for from > 0 && len(items)-from < itemsShown && bytes < 2*bytesShown {
+		from--
+		bytes += len(items[from].Text)
+	}
+	if from < 2 {
+		return items, 0
+	}
+	return append(items[:1:1], items[from:]...), from - 1
+}
+
+// turnMessages reads the messages of older turns.
+func (s *Server) turnMessages(ctx context.Context, id session.ID, turns []session.Turn) ([]session.Message, error) {
+	ids := make([]string, len(turns))
+	for i, t := range turns {
+		ids[i] = t.ID
+	}
+	return s.store.TurnMessages(ctx, id, ids)
+}
+
 // talkFragments are what of a conversation changes by itself: of the newest turns.
-func talkFragments(v views.Coding, look look) []templ.Component {
+func talkFragments(v views.Coding, look *look) []templ.Component {
 	if !v.Talk.Shown || look.before != "" {
 		return nil
 	}

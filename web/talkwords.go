@@ -64,7 +64,7 @@ func itemEntry(it session.Item, engine session.Engine, asks bool) (e views.Entry
 	running := it.State == session.ItemRunning
 	switch it.Kind {
 	case session.ItemAnswer:
-		e.Label, e.HTML = engineName(engine), markdown.HTML(it.Text)
+		e.Label, e.HTML = engineName(engine), memo("markdown", it.Text, markdown.HTML)
 		return e, e.HTML != ""
 	case session.ItemReasoning:
 		e.Label = "Reasoning"
@@ -72,11 +72,11 @@ func itemEntry(it session.Item, engine session.Engine, asks bool) (e views.Entry
 			e.Label = "Thinking"
 		}
 		if it.Text != "" {
-			e.Fold, e.HTML = e.Label, markdown.HTML(it.Text)
+			e.Fold, e.HTML = e.Label, memo("markdown", it.Text, markdown.HTML)
 		}
 		return e, running || e.HTML != ""
 	case session.ItemPlan:
-		e.Label, e.HTML = "Plan", markdown.HTML(it.Text)
+		e.Label, e.HTML = "Plan", memo("markdown", it.Text, markdown.HTML)
 	case session.ItemCommand:
 		e.Label = byState(it.State, asks, "Command", "Running", "Ran", "Declined", "Stopped")
 		if it.ExitCode != nil {
@@ -150,8 +150,10 @@ func printed(e *views.Entry, it session.Item, of string) {
 		e.Fold = fmt.Sprintf("%s of %s", count(n, "line", "lines"), of)
 		e.Open = it.State == session.ItemFailed && n <= 4*longLines
 	}
-	e.HTML = pane.HTML(text, true)
+	e.HTML = memo("pane", text, coloured)
 }
+
+func coloured(text string) string { return pane.HTML(text, true) }
 
 // edited puts a diff into an entry.
 func edited(e *views.Entry, text string) {
@@ -159,10 +161,9 @@ func edited(e *views.Entry, text string) {
 	if text == "" {
 		return
 	}
-	var plus, minus int
 	e.Code = true
-	e.HTML, plus, minus = diffHTML(text)
-	if e.Fate == "" {
+	e.HTML = memo("diff", text, diffHTML)
+	if plus, minus := diffSize(text); e.Fate == "" {
 		e.Fate = fmt.Sprintf("+%d −%d", plus, minus)
 	}
 	if n := lineCount(text); n > longDiff {
@@ -170,26 +171,45 @@ func edited(e *views.Entry, text string) {
 	}
 }
 
-// diffHTML draws a diff line by line, each marked by its sign, and counts what it
-// adds and takes away.
-func diffHTML(text string) (out string, plus, minus int) {
+// diffHTML draws a diff line by line, each marked by its sign.
+func diffHTML(text string) string {
 	var b strings.Builder
 	lines := strings.SplitAfter(text, "\n")
 	for i, line := range lines {
-		class := "ln"
-		switch {
-		case strings.HasPrefix(line, "--- ") && i+1 < len(lines) && strings.HasPrefix(lines[i+1], "+++ "),
-			strings.HasPrefix(line, "+++ ") && i > 0 && strings.HasPrefix(lines[i-1], "--- "),
-			strings.HasPrefix(line, "diff --git "), strings.HasPrefix(line, "@@"):
-			class = "ln hunk"
-		case strings.HasPrefix(line, "+"):
-			class, plus = "ln add", plus+1
-		case strings.HasPrefix(line, "-"):
-			class, minus = "ln del", minus+1
-		}
-		b.WriteString(strings.Replace(pane.HTML(line, false), `class="ln"`, `class="`+class+`"`, 1))
+		b.WriteString(strings.Replace(pane.HTML(line, false), `class="ln"`, `class="`+strings.TrimSpace("ln "+diffSign(lines, i))+`"`, 1))
 	}
-	return b.String(), plus, minus
+	return b.String()
+}
+
+// diffSize counts the lines that a diff adds and takes away.
+func diffSize(text string) (plus, minus int) {
+	lines := strings.SplitAfter(text, "\n")
+	for i := range lines {
+		switch diffSign(lines, i) {
+		case "add":
+			plus++
+		case "del":
+			minus++
+		}
+	}
+	return plus, minus
+}
+
+// diffSign says what the line at i of a diff is: add, del, hunk for what names files
+// and places, or nothing for a line that stays.
+func diffSign(lines []string, i int) string {
+	line := lines[i]
+	switch {
+	case strings.HasPrefix(line, "--- ") && i+1 < len(lines) && strings.HasPrefix(lines[i+1], "+++ "),
+		strings.HasPrefix(line, "+++ ") && i > 0 && strings.HasPrefix(lines[i-1], "--- "),
+		strings.HasPrefix(line, "diff --git "), strings.HasPrefix(line, "@@"):
+		return "hunk"
+	case strings.HasPrefix(line, "+"):
+		return "add"
+	case strings.HasPrefix(line, "-"):
+		return "del"
+	}
+	return ""
 }
 
 // isDiff reports whether a text is a diff, by what no other text has.
