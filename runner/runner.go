@@ -190,7 +190,7 @@ func (r *runner) endTurns() {
 	r.mu.Lock()
 	for _, h := range r.sessions {
 		if t, ok := h.way.(*talking); ok {
-			t.shut()
+			t.askEnd(session.ByShutdown)
 		}
 	}
 	r.mu.Unlock()

@@ -78,14 +78,24 @@ func (t *talking) stop(said func(session.Result)) {
 
 // endEngine ends the process and waits until its end is filed.
 func (t *talking) endEngine(by string) {
+	if s := t.askEnd(by); s != nil {
+		<-s.over
+	}
+}
+
+// askEnd asks for the end of the process, and so of what runs in it. It returns
+// nil if there is none.
+func (t *talking) askEnd(by string) *speaker {
 	t.h.mu.Lock()
 	s := t.engine
-	t.h.mu.Unlock()
-	if s == nil {
-		return
+	if run := t.led.runs(); s != nil && run != nil && run.asked == "" {
+		run.asked = by // the engine may say itself that the turn ended
 	}
-	s.proc.end(by, nil)
-	<-s.over
+	t.h.mu.Unlock()
+	if s != nil {
+		s.proc.end(by, nil)
+	}
+	return s
 }
 
 func (t *talking) snapshot(of session.Snapshot) session.Snapshot {
@@ -140,16 +150,6 @@ func (t *talking) interruptFor(by string) (over func() bool) {
 		}
 	})
 	return over
-}
-
-// shut ends what runs as the runner does.
-func (t *talking) shut() {
-	t.h.mu.Lock()
-	s := t.engine
-	t.h.mu.Unlock()
-	if s != nil {
-		s.proc.end(session.ByShutdown, nil)
-	}
 }
 
 // act answers a prompt, or looks.

@@ -58,8 +58,7 @@ func (s *speaker) event(e talk.Event, lines *[][]byte) (n news) {
 	case talk.Began:
 		n = t.led.began(e)
 		if run := t.led.runs(); run != nil && t.cut != "" {
-			run.asked, t.cut = t.cut, ""
-			*lines = append(*lines, s.proto.Interrupt()...)
+			run.asked, t.cut = t.cut, "" // the protocol has kept the wish
 		}
 	case talk.Echoed:
 		return t.led.echoed(e)

@@ -130,6 +130,9 @@ func (t *talking) say(s *speaker, c session.Command) (*sent, error) {
 	}
 	h.mu.Lock()
 	m := t.led.hand(c.Message, c.Text, steer, t.clock())
+	if !steer {
+		s.words = words{} // what it said as it started is no reason of this turn's
+	}
 	h.mu.Unlock()
 	s.say(lines)
 	return m, nil

@@ -28,7 +28,8 @@ type Protocol interface {
 	// It returns ErrNotNow where the engine cannot take a text at the moment.
 	Say(m Message) (lines [][]byte, err error)
 
-	// Interrupt asks for the end of the running turn; no lines if none runs.
+	// Interrupt asks for the end of the running turn, or of one that a message is
+	// about to open, as soon as it does; no lines if there is nothing to say yet.
 	Interrupt() (lines [][]byte)
 
 	// Answer answers the open prompt with this digest. It returns ErrStale if that is
