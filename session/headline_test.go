@@ -61,6 +61,10 @@ func TestHeadline(t *testing.T) {
 		{"the newest request never started", facts(StatusCompleted, ok, newest(Message{State: NotSent})), FailedHeadline},
 		{"the newest request is in doubt", facts(StatusCompleted, ok, newest(Message{State: InDoubt})), UnknownHeadline},
 		{"the newest request failed and a new epoch forgot it", facts(StatusCompleted, nil, newest(Message{State: Delivered, Outcome: VerdictFailed})), FailedHeadline},
+		{"a turn that completed without showing the newest", facts(StatusCompleted, ok, newest(Message{State: Pending, Outcome: VerdictOK})), Done},
+		{"the same, and nothing else was ever said", facts(StatusIdle, nil, newest(Message{State: Pending, Outcome: VerdictOK})), ReadyHeadline},
+		{"an opening message that a hook refused", facts(StatusIdle, nil), ReadyHeadline}, // it is skipped
+		{"one that the turn failed under before it was shown", facts(StatusCompleted, failed, newest(Message{State: NotSent, Outcome: VerdictFailed})), FailedHeadline},
 		{"done", facts(StatusCompleted, ok), Done},
 		{"done by the screen", facts(StatusCompleted, nil), Done},
 		{"free after an end we asked for", facts(StatusCompleted, killed), ReadyHeadline},

@@ -28,6 +28,7 @@ func TestStatusOfASnapshot(t *testing.T) {
 		{"a run state of the future", oneShot, `{"pane":"","runState":"dreaming"}`, StatusUnknown, false},
 		{"not alive outranks a run state", oneShot, `{"pane":"","alive":false,"runState":"thinking"}`, StatusError, false},
 		{"a prompt outranks everything", oneShot, `{"pane":"","alive":false,"runState":"idle","prompt":{"kind":"approval","options":[]}}`, StatusWaiting, false},
+		{"an engine that speaks a protocol goes by what it says", Session{ID: "s_1", Engine: Codex, Runtime: AppServer}, `{"pane":"","runState":"idle"}`, StatusIdle, true},
 		{"tmux goes by the screen", tmux, `{"pane":"","runState":"thinking"}`, screen, true},
 		{"external goes by the screen", external, `{"pane":"","runState":"thinking"}`, screen, false},
 		{"external with a runtime goes by its facts", external, `{"pane":"","engineRuntime":"child-process","runState":"idle",` + failed + `}`, StatusCompleted, false},
