@@ -244,6 +244,17 @@ func TestScripts(t *testing.T) {
 			ended 2 unknown silent: Claude had this message already, and does not say what became of it.
 			> user hi
 			> mcp_status`},
+		{"an echo of what the engine has queued is no old message", []string{hello, "say m1 hi", lifecycle("m1", "queued"), lifecycle("m1", "started"), echo("m1"), begins, answers, ends}, `
+			ready
+			> user hi
+			> mcp_status
+			accepted m1
+			ready abcdefgh
+			began 1
+			echoed m1 in 1
+			owner: hi
+			answer/done: Yes.
+			ended 1 ok produced`},
 		{"echoes before a turn count as it asks the model", []string{hello, "say m1 hi", begins, "steer m2 x", "steer m3 y", answers, ends, echo("m2"), echo("m3"), begins, answers, ends}, `
 			ready
 			> user hi

@@ -32,9 +32,6 @@ func (p *Protocol) system(f Frame) {
 		p.begin()
 	case "status":
 		p.admit(f)
-		if p.turn != nil && p.turn.state == "" {
-			p.work(session.Thinking)
-		}
 		if f.Status == "compacting" {
 			p.items.notice(p, f.UUID, "Claude is making its memory of the conversation shorter.")
 		}
