@@ -10,13 +10,19 @@ BENCHTIME := 1s
 # Where git cannot read the checkout, the program is built without its revision.
 BUILDFLAGS := $(shell git rev-parse HEAD >/dev/null 2>&1 || echo -buildvcs=false)
 
-.PHONY: help run build generate check lint test test-unit test-pages test-engines race e2e browser faults bench fuzz-smoke detect-score
+.PHONY: help run demo screenshots build generate check lint test test-unit test-pages test-engines race e2e browser faults bench fuzz-smoke detect-score
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: build ## start the console; ARGS="--addr 127.0.0.1:9000" passes flags
 	exec $(BIN) serve $(ARGS)
+
+demo: build ## a console full of recorded sessions, without any engine; DEMO="--addr 127.0.0.1:9000" passes flags
+	go run ./e2e/demo $(DEMO)
+
+screenshots: build browser ## the pictures in docs/, taken of the demo
+	go run ./e2e/demo --addr 127.0.0.1:0 --shots docs/screenshots
 
 build: ## build bin/console
 	go build $(BUILDFLAGS) -o $(BIN) ./cmd/console

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/playwright-community/playwright-go"
+
+	"signalbox/e2e/browser"
 )
 
 // violations runs axe-core over the page and returns what breaks WCAG 2.2 AA or its
@@ -16,7 +18,7 @@ func (p *page) violations() []string {
 	p.t.Helper()
 	source, err := os.ReadFile("../.cache/axe-core/package/axe.min.js")
 	if errors.Is(err, os.ErrNotExist) && os.Getenv("E2E_REQUIRED") == "" {
-		p.t.Skip(errNoBrowser)
+		p.t.Skip(browser.ErrMissing)
 	}
 	if err != nil {
 		p.t.Fatal(err)

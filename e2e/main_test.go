@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/playwright-community/playwright-go"
+
+	"signalbox/e2e/browser"
 )
 
 // patience is how long a page or a program may take to come to what is expected
@@ -51,73 +53,17 @@ var chromium struct {
 	err     error
 }
 
-// errNoBrowser says that "make browser" has not been run here.
-var errNoBrowser = errors.New("no browser to test with: run make browser")
-
 // theBrowser returns the browser, started at the first call.
 func theBrowser(t testing.TB) playwright.Browser {
 	t.Helper()
-	chromium.Do(func() { chromium.pw, chromium.browser, chromium.err = startBrowser() })
+	chromium.Do(func() { chromium.pw, chromium.browser, chromium.err = browser.Start("../.cache") })
 	switch err := chromium.err; {
-	case errors.Is(err, errNoBrowser) && os.Getenv("E2E_REQUIRED") == "":
+	case errors.Is(err, browser.ErrMissing) && os.Getenv("E2E_REQUIRED") == "":
 		t.Skip(err)
 	case err != nil:
 		t.Fatal(err)
 	}
 	return chromium.browser
-}
-
-func startBrowser() (*playwright.Playwright, playwright.Browser, error) {
-	cache, err := filepath.Abs("../.cache")
-	if err != nil {
-		return nil, nil, err
-	}
-	driver := filepath.Join(cache, "playwright-driver")
-	node, err := exec.LookPath("node")
-	if err != nil {
-		return nil, nil, fmt.Errorf("%w: no node", errNoBrowser)
-	}
-	if _, err := os.Stat(filepath.Join(driver, "package", "cli.js")); err != nil {
-		return nil, nil, fmt.Errorf("%w: no playwright driver", errNoBrowser)
-	}
-	executable := findChromium(cache)
-	if executable == "" {
-		return nil, nil, fmt.Errorf("%w: no Chromium", errNoBrowser)
-	}
-	os.Setenv("PLAYWRIGHT_NODEJS_PATH", node)
-	pw, err := playwright.Run(&playwright.RunOptions{DriverDirectory: driver, SkipInstallBrowsers: true, Stderr: os.Stderr})
-	if err != nil {
-		return nil, nil, fmt.Errorf("start the playwright driver: %w", err)
-	}
-	browser, err := pw.Chromium.Launch(playwright.BrowserTypeLaunchOptions{
-		ExecutablePath: &executable,
-		Args: []string{
-			"--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-			"--disable-background-networking", "--disable-component-update", "--disable-sync",
-		},
-	})
-	if err != nil {
-		pw.Stop()
-		return nil, nil, fmt.Errorf("start %s: %w", executable, err)
-	}
-	return pw, browser, nil
-}
-
-// findChromium looks where browser.sh looks.
-func findChromium(cache string) string {
-	if path := os.Getenv("CHROMIUM"); path != "" {
-		return path
-	}
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	found, _ := filepath.Glob(filepath.Join(cache, "browsers", "chromium-*", "chrome-*", "chrome"))
-	if len(found) > 0 {
-		return found[0]
-	}
-	return ""
 }
 
 func closeBrowser() {
