@@ -19,8 +19,8 @@ func TestOnePromptAtATime(t *testing.T) {
 	ask("1", "second")
 	ask("1", "second") // the same again
 	ask("2", "third")
-	if s.open.Digest != first.Digest || s.said() != "PromptOpened" {
-		t.Fatalf("open is %+v", s.open)
+	if s.open.Digest != first.Digest || s.said() != "PromptOpened" || len(s.p.asks) != 3 {
+		t.Fatalf("open is %+v of %d", s.open, len(s.p.asks))
 	}
 	if _, _, err := s.p.Answer(session.Answer{Digest: "another", Option: "Yes, this once"}); err != talk.ErrStale {
 		t.Errorf("an answer to another prompt: %v", err)

@@ -36,9 +36,22 @@ func TestFit(t *testing.T) {
 			t.Errorf("%s: %d bytes were left out of %d", c.name, cut, len(c.text))
 		}
 	}
+	if kept, _ := Fit(strings.Repeat("€", most)); strings.Trim(kept, "€") != "" {
+		t.Error("it is cut in a character")
+	}
 	kept, _ := Fit("begin" + strings.Repeat("x", 3*most) + "end")
 	if !strings.HasPrefix(kept, "begin") || !strings.HasSuffix(kept, "end") {
 		t.Error("it is cut elsewhere than in the middle")
+	}
+}
+
+func TestGrowingIsBounded(t *testing.T) {
+	var g Growing
+	for range 1 << 14 {
+		g.Add(strings.Repeat("x", 100))
+	}
+	if n := len(g.head) + len(g.tail); n > 2*session.MaxItem {
+		t.Errorf("%d bytes are held", n)
 	}
 }
 
