@@ -5,15 +5,28 @@ import (
 	"time"
 
 	"signalbox/session"
+	"signalbox/store"
 )
 
 // verdictWait is how long a runner may take to say what became of an answer or of
 // keys (contract §3).
 const verdictWait = 5 * time.Second
 
-// Answer answers a prompt, if that very prompt is still what the engine shows. The
-// runner looks afresh before it presses anything and sees the prompt go after.
+// By is who answers a prompt.
+type By struct {
+	Author session.Author
+	Name   string // of the browser or the token; empty if unknown
+}
+
+// Answer answers a prompt for the Pilot.
 func (d *Desk) Answer(ctx context.Context, id session.ID, promptID, option, text string) error {
+	return d.AnswerAs(ctx, By{Author: session.ByPilot}, id, promptID, option, text)
+}
+
+// AnswerAs answers a prompt, if that very prompt is still what the engine shows. The
+// runner looks afresh before it presses anything and sees the prompt go after. What
+// was answered is kept with who did it.
+func (d *Desk) AnswerAs(ctx context.Context, by By, id session.ID, promptID, option, text string) error {
 	f, err := d.Session(ctx, id)
 	if err != nil {
 		return err
@@ -25,9 +38,25 @@ func (d *Desk) Answer(ctx context.Context, id session.ID, promptID, option, text
 	if err := checkAnswer(*p, option, text); err != nil {
 		return err
 	}
-	return d.press(ctx, f, session.Command{
+	err = d.press(ctx, f, session.Command{
 		Do: session.DoAnswer, Session: id, Answer: &session.Answer{Digest: p.Digest, Option: option, Text: text},
 	})
+	if err != nil {
+		return err
+	}
+	given := store.Answered{At: d.Now(), Prompt: p.ID, Title: p.Title, Answer: text, Author: by.Author, Browser: by.Name}
+	if p.Kind == "login" && option == "" {
+		given.Answer = "a text that is not kept" // a key or a code
+	}
+	for _, o := range p.Options {
+		if o.Option == option {
+			given.Answer = o.Label
+		}
+	}
+	if err := d.store.AddAnswer(context.WithoutCancel(ctx), id, given); err != nil {
+		d.log.Error("keep who answered", "session", id, "err", err) // it was answered all the same
+	}
+	return nil
 }
 
 // checkAnswer refuses an answer that the prompt does not offer: what matches no

@@ -45,30 +45,49 @@ func begins(text, word string) bool {
 	}
 }
 
-// FindLine is the last line of a pane that holds what a person typed, else the last
-// that holds one of its words; empty if none does.
-func FindLine(pane, typed string) string {
+// Searchable reports whether there is anything to look for in what a person typed.
+func Searchable(typed string) bool { return len(searchWords(typed)) > 0 }
+
+// HoldingLine is the last line of a pane that holds what a person typed; empty if
+// none does.
+func HoldingLine(pane, typed string) string {
 	words := searchWords(typed)
-	part := ""
-	for rest := strings.TrimRight(PlainText(pane), "\n"); rest != ""; {
+	text := PlainText(pane)
+	if len(words) == 0 || !strings.Contains(strings.ToLower(text), words[0]) { // most panes have none
+		return ""
+	}
+	return lastLineWith(text, func(line string) bool { return Holds(line, typed) })
+}
+
+// FindLine is HoldingLine or, if there is none, the last line that holds one of the
+// words.
+func FindLine(pane, typed string) string {
+	if line := HoldingLine(pane, typed); line != "" {
+		return line
+	}
+	words := searchWords(typed)
+	return lastLineWith(PlainText(pane), func(line string) bool {
+		lower := strings.ToLower(line)
+		for _, w := range words {
+			if begins(lower, w) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+func lastLineWith(text string, has func(string) bool) string {
+	for rest := strings.TrimRight(text, "\n"); rest != ""; {
 		line := rest
 		if i := strings.LastIndexByte(rest, '\n'); i >= 0 {
 			rest, line = rest[:i], rest[i+1:]
 		} else {
 			rest = ""
 		}
-		if Holds(line, typed) {
+		if has(line) {
 			return Line(line, 200)
 		}
-		if part == "" {
-			lower := strings.ToLower(line)
-			for _, w := range words {
-				if begins(lower, w) {
-					part = Line(line, 200)
-					break
-				}
-			}
-		}
 	}
-	return part
+	return ""
 }

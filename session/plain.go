@@ -5,7 +5,12 @@ import "strings"
 // PlainText is the text of a pane without its escape sequences. Colour leaves no
 // trace; what moves the cursor becomes a space, since words on both sides of it
 // need not be one.
-func PlainText(pane string) string {
+func PlainText(pane string) string { return withoutEscapes(pane, false) }
+
+// ColoursOnly is PlainText that keeps colours and other attributes of text.
+func ColoursOnly(pane string) string { return withoutEscapes(pane, true) }
+
+func withoutEscapes(pane string, colours bool) string {
 	if strings.IndexByte(pane, esc) < 0 {
 		return pane
 	}
@@ -20,8 +25,13 @@ func PlainText(pane string) string {
 		b.WriteString(pane[i : i+next])
 		i += next
 		end := escapeEnd(pane, i)
-		if moves := pane[i+1:end] != "" && pane[i+1] == '[' && pane[end-1] != 'm'; moves {
-			b.WriteByte(' ')
+		if end > i+1 && pane[i+1] == '[' {
+			switch isColour := pane[end-1] == 'm' && strings.Trim(pane[i+2:end-1], "0123456789;:") == ""; {
+			case !isColour:
+				b.WriteByte(' ')
+			case colours:
+				b.WriteString(pane[i:end])
+			}
 		}
 		i = end
 	}

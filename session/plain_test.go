@@ -23,6 +23,19 @@ func TestPlainText(t *testing.T) {
 	}
 }
 
+func TestColoursOnly(t *testing.T) {
+	for pane, want := range map[string]string{
+		"\x1b[1;38;5;2mgreen\x1b[m\x1b[4:3mx": "\x1b[1;38;5;2mgreen\x1b[m\x1b[4:3mx",
+		"a\x1b[2Jb\x1b]52;c;AAAA\x07c":        "a bc",
+		"\x1b[?25l\x1b[>4;2mx\x1b[m":          "  x\x1b[m",
+		"\x1b[3":                              " ",
+	} {
+		if got := ColoursOnly(pane); got != want {
+			t.Errorf("ColoursOnly(%q) = %q, want %q", pane, got, want)
+		}
+	}
+}
+
 func FuzzPlainText(f *testing.F) {
 	f.Add("a\x1b[31mb\x1b]0;t\x07c\x1b")
 	f.Fuzz(func(t *testing.T, pane string) {

@@ -127,16 +127,78 @@ func (s *Store) moments(ctx context.Context, first, last int64, f func(Moment) e
 	return inWords(err)
 }
 
+// momentsAtOnce is how many moments EachMoment reads at once, so that a slow f does
+// not hold up the database.
+const momentsAtOnce = 64
+
 // EachMoment calls f on every moment of a session, oldest first, until f fails.
 func (s *Store) EachMoment(ctx context.Context, id session.ID, f func(Moment) error) error {
-	number, err := s.number(ctx, id)
-	if err == nil {
-		err = s.moments(ctx, momentsOf(number)+1, momentsOf(number+1)-1, f)
-	}
+	e, err := s.HistoryExtent(ctx, id)
 	if err != nil {
-		return fmt.Errorf("read history of %s: %w", id, err)
+		return err
+	}
+	for first := e.First; first <= e.Last && e.Moments > 0; first += momentsAtOnce {
+		var some []Moment
+		err := s.moments(ctx, first, min(first+momentsAtOnce-1, e.Last), func(m Moment) error {
+			some = append(some, m)
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("read history of %s: %w", id, err)
+		}
+		for _, m := range some {
+			if err := f(m); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
+}
+
+// Found is a line of a session's history that a search found.
+type Found struct {
+	Moment int64 // the id of the first moment that shows it, as far as it is kept
+	At     time.Time
+	Line   string
+}
+
+// SearchHistory finds lines that hold what a person typed in what a session's
+// screens showed, the newest first.
+func (s *Store) SearchHistory(ctx context.Context, id session.ID, typed string, most int) (hits []Found, err error) {
+	number, err := s.number(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("search history of %s: %w", id, err)
+	}
+	if !session.Searchable(typed) {
+		return nil, nil
+	}
+	err = s.each(ctx, func(row scanner) error {
+		var moment, taken, key int64
+		var stored string
+		if err := row.Scan(&moment, &taken, &stored, &key); err != nil {
+			return err
+		}
+		if key != 0 {
+			stored = addedBy(stored)
+		}
+		line := session.HoldingLine(stored, typed)
+		if line == "" {
+			return nil
+		}
+		if n := len(hits); n > 0 && hits[n-1].Line == line { // it stood there before
+			hits[n-1].Moment, hits[n-1].At = moment, fromNano(taken)
+			return nil
+		}
+		if len(hits) == most {
+			return errEnough
+		}
+		hits = append(hits, Found{moment, fromNano(taken), line})
+		return nil
+	}, `SELECT id, taken, pane, key FROM moments WHERE id > ? AND id < ? ORDER BY id DESC`, momentsOf(number), momentsOf(number+1))
+	if err != nil {
+		return nil, fmt.Errorf("search history of %s: %w", id, inWords(err))
+	}
+	return hits, nil
 }
 
 // Extent is how much is kept of a session's history.

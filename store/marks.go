@@ -24,7 +24,7 @@ type Answered struct {
 	Title   string // the question
 	Answer  string // the option's label, or the text
 	Author  session.Author
-	Browser string // the id of the browser, or the name of the token; empty if unknown
+	Browser string // the browser or the token, by name; empty if unknown
 }
 
 // mark is what the writer remembers of a session's last mark.

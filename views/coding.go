@@ -5,6 +5,7 @@ type Coding struct {
 	Page
 	ID     string
 	Title  string
+	Away   string // what happened while the owner was away, in a sentence; empty: nothing to tell
 	List   List   // the other sessions, shown beside it on a desk
 	State  State  // as in the list
 	Line   string // the state in words: "Ready · last turn failed"

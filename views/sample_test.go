@@ -181,15 +181,30 @@ func newErrorPage() views.NewSession {
 }
 
 func historyPage() views.History {
+	event := func(words, headline, line string) views.Event {
+		return views.Event{Href: "?at=64", At: age("22:40"), State: views.State{Headline: headline, Words: words}, Line: line}
+	}
 	v := views.History{
 		Page: page("History · Summarise the notes", "sessions", ""), ID: "s_3", Title: "Summarise the notes", Where: "notes · Codex · mac-mini",
-		Sentence: "64 snapshots since 09:12.", Shown: views.Pane{HTML: pane.HTML(screen, true), Seq: 42},
-		Scrubber: views.Scrubber{At: 62, Count: 64, Prev: "?at=61", Next: "?at=63", Words: "62 of 64 · 22:40:52"},
-		ShownAs:  views.Moment{State: views.State{Headline: "working", Words: "Working"}}, Older: "?before=40",
+		Sentence: "64 screens since 09:12, 120 KiB.", Shown: views.Pane{HTML: pane.HTML(screen, true), Seq: 42},
+		Scrubber: views.Scrubber{At: 62, Min: 1, Max: 64, Prev: "?at=61", Next: "?at=63", Words: "62 of 64 · 22:40:52"},
+		ShownAs:  views.Moment{State: views.State{Headline: "working", Words: "Working"}, Href: "?at=62"}, Cast: "history.cast", Text: "history.txt",
+		Query: "flaky", Found: []views.Moment{{Href: "?at=3", At: age("22:39"), Line: "find out why TestSnapshotOrder is flaky"}},
+		Timeline: views.TimeChart{
+			Lanes: []views.Lane{
+				{State: views.State{Headline: "needs-you", Words: "Needs you"}, Bars: []views.Bar{{X: "40.00%", Width: "20.00%", Title: "Needs you, 10:42 to 10:51"}}},
+				{State: views.State{Headline: "working", Words: "Working"}, Bars: []views.Bar{{X: "10.00%", Width: "30.00%"}, {X: "60.00%", Width: "12.00%"}}},
+				{State: views.State{Headline: "done", Words: "Done"}, Bars: []views.Bar{{X: "72.00%", Width: "28.00%"}}},
+			},
+			Ticks: []views.Tick{{X: "72.00%", Headline: "done", Title: "Turn done at 10:53"}}, At: "65.00%", Start: "09:12", End: "11:02",
+			Label: "From 09:12 to 11:02: needs you 9 m, working 20 m, done 30 m.",
+		},
 	}
-	for i, h := range []string{"ready", "failed", "working", "working", "done", "ready"} {
-		v.Items = append(v.Items, views.Moment{Href: "?at=64", At: age("22:40:52"), State: views.State{Headline: h, Words: []string{"Ready", "Failed", "Working", "Working", "Done", "Ready"}[i]}, Line: "[codex exited with code 1]", Current: i == 2})
+	v.Events = []views.Event{
+		event("Done", "done", ""), event("Turn done", "done", "after 12 m"), event("Answered", "ready", "“Yes” to “Do you want to proceed?”, by you (Safari on iPhone)"),
+		event("Needs you", "needs-you", "Do you want to proceed?"), event("Working", "working", ""),
 	}
+	v.Away = &views.Away{Since: age("10:02"), Sentence: "1 turn done, 1 question answered from here.", Events: v.Events[:3]}
 	return v
 }
 

@@ -9,6 +9,7 @@ type Settings struct {
 	NewToken string   // a token just made, shown this once; empty: none
 	Kinds    []Choice // of tokens
 	Browsers []Browser
+	Keep     Retention
 	Pilot    PilotSettings
 	Notify   Notify
 }

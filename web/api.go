@@ -230,7 +230,7 @@ func (s *Server) apiAnswer(c echo.Context) error {
 	if in.PromptID == "" || in.Option == "" && in.Text == "" {
 		return session.Problemf(session.ErrInvalid, "An answer names its prompt (promptId) and an option or a text.")
 	}
-	if err := s.desk.Answer(c.Request().Context(), sessionID(c), in.PromptID, in.Option, in.Text); err != nil {
+	if err := s.desk.AnswerAs(c.Request().Context(), s.by(c), sessionID(c), in.PromptID, in.Option, in.Text); err != nil {
 		return err
 	}
 	return c.JSON(http.StatusOK, struct{}{})

@@ -47,6 +47,9 @@ func (s *Server) coding(c echo.Context, asked asked) (views.Coding, error) {
 	if v.List, err = s.beside(ctx, id); err != nil {
 		return v, err
 	}
+	if v.Away, err = s.awayLine(ctx, id); err != nil {
+		return v, err
+	}
 	v.Composer.Key = session.NewID("k")
 	if mid := c.QueryParam("reuse"); mid != "" {
 		if m, err := s.store.Message(ctx, id, mid); err == nil {

@@ -4,11 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
-	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/a-h/templ"
 	"github.com/gorilla/websocket"
@@ -17,7 +14,6 @@ import (
 	"signalbox/session"
 	"signalbox/store"
 	"signalbox/views"
-	"signalbox/web/pane"
 )
 
 func (s *Server) loginPage(c echo.Context) error {
@@ -203,118 +199,4 @@ func (s *Server) runnerRow(r store.Runner) views.Runner {
 		row.Engines = append(row.Engines, v)
 	}
 	return row
-}
-
-// historyPage shows the stored snapshots of a session, newest first, and one of them.
-func (s *Server) historyPage(c echo.Context) error {
-	ctx, id, now := c.Request().Context(), sessionID(c), s.desk.Now()
-	rec, err := s.store.Record(ctx, id)
-	if err != nil {
-		return err
-	}
-	moments, next, err := s.store.History(ctx, id, c.QueryParam("before"), 50)
-	if err != nil {
-		return err
-	}
-	v := views.History{
-		Page: s.page(c, rec.Session.Title+" · history", "sessions"), ID: string(id), Title: rec.Session.Title, Where: where(rec.Session),
-	}
-	base := "/sessions/" + string(id) + "/history"
-	if len(moments) == 0 {
-		v.Sentence = "Nothing has been seen of this session yet."
-		return s.render(c, http.StatusOK, views.Past(v))
-	}
-	chosen, err := s.chosenMoment(c, moments)
-	if err != nil {
-		return err
-	}
-	href := func(m store.Moment) string {
-		p := url.Values{"moment": {strconv.FormatInt(m.ID, 10)}}
-		if b := c.QueryParam("before"); b != "" {
-			p.Set("before", b)
-		}
-		return base + "?" + p.Encode()
-	}
-	for i, m := range moments {
-		older := store.Moment{}
-		if i+1 < len(moments) {
-			older = moments[i+1]
-		}
-		item := momentView(m, older, now)
-		item.Href, item.Current = href(m), m.ID == chosen.ID
-		v.Items = append(v.Items, item)
-		if item.Current {
-			v.ShownAs = item
-			at := len(moments) - i
-			v.Scrubber = views.Scrubber{At: at, Count: len(moments), Words: fmt.Sprintf("%d of %d · %s", at, len(moments), clock(m.Snapshot.At, now))}
-			if i+1 < len(moments) {
-				v.Scrubber.Prev = href(moments[i+1])
-			}
-			if i > 0 {
-				v.Scrubber.Next = href(moments[i-1])
-			}
-		}
-	}
-	format := chosen.Snapshot.Format
-	v.Shown = views.Pane{HTML: pane.HTML(chosen.Snapshot.Pane, format == session.ANSI || format == session.Raw), Seq: chosen.Snapshot.Seq}
-	v.Sentence = fmt.Sprintf("%d snapshots on this page, the oldest from %s.", len(moments), clock(moments[len(moments)-1].Snapshot.At, now))
-	if next != "" {
-		v.Older = base + "?" + url.Values{"before": {next}}.Encode()
-	}
-	return s.render(c, http.StatusOK, views.Past(v))
-}
-
-// chosenMoment is the one that the page asks for, by id or by place, else the newest.
-func (s *Server) chosenMoment(c echo.Context, moments []store.Moment) (store.Moment, error) {
-	if at, err := strconv.Atoi(c.QueryParam("at")); err == nil {
-		return moments[len(moments)-min(max(at, 1), len(moments))], nil
-	}
-	id, err := strconv.ParseInt(c.QueryParam("moment"), 10, 64)
-	if err != nil {
-		return moments[0], nil
-	}
-	for _, m := range moments {
-		if m.ID == id {
-			return m, nil
-		}
-	}
-	return s.store.Moment(c.Request().Context(), sessionID(c), id)
-}
-
-// statusWords are a snapshot's status in words, with the mark of a headline.
-var statusWords = map[session.Status]views.State{
-	session.StatusIdle:       {Headline: "ready", Words: "Ready"},
-	session.StatusCompleted:  {Headline: "done", Words: "Free after a turn"},
-	session.StatusProcessing: {Headline: "working", Words: "Working"},
-	session.StatusWaiting:    {Headline: "needs-you", Words: "Waiting for an answer"},
-	session.StatusError:      {Headline: "failed", Words: "Error"},
-	session.StatusUnknown:    {Headline: "unknown", Words: "Unknown"},
-}
-
-func momentView(m, older store.Moment, now time.Time) views.Moment {
-	v := views.Moment{At: moment(m.Snapshot.At, now), State: statusWords[m.Reading.Status]}
-	if v.State.Words == "" {
-		v.State = statusWords[session.StatusUnknown]
-	}
-	if t := m.Snapshot.LastTurn; t != nil && t.Verdict == session.VerdictFailed && m.Reading.Status != session.StatusProcessing {
-		v.State = views.State{Headline: "failed", Words: "Last turn failed"}
-	}
-	v.Line = firstChange(m, older)
-	return v
-}
-
-// firstChange is the first line that m shows and older did not.
-func firstChange(m, older store.Moment) string {
-	before := map[string]bool{}
-	for line := range strings.Lines(older.Snapshot.Pane) {
-		before[line] = true
-	}
-	for line := range strings.Lines(m.Snapshot.Pane) {
-		if !before[line] {
-			if words := session.Line(pane.Text(line, m.Snapshot.Format != session.Plain && m.Snapshot.Format != ""), 120); words != "" {
-				return words
-			}
-		}
-	}
-	return ""
 }

@@ -40,6 +40,9 @@ func (s *Server) settings(c echo.Context, status int, made string, problem *view
 	if v.Notify, err = s.notifyCard(c); err != nil {
 		return err
 	}
+	if v.Keep, err = s.retentionCard(c); err != nil {
+		return err
+	}
 	if v.Pilot, err = s.pilotPart(c); err != nil {
 		return err
 	}

@@ -302,27 +302,6 @@ func TestTheFormOfANewSession(t *testing.T) {
 	}
 }
 
-func TestHistoryPage(t *testing.T) {
-	b := start(t)
-	p := b.signIn()
-	id := b.external(session.Generic)
-	if doc := p.get("/sessions/" + id + "/history").want(http.StatusOK).page(); doc.Find("[data-testid=history-scrubber]").Length() != 0 {
-		t.Error("a scrubber over nothing")
-	}
-	for _, text := range []string{"first", "second", "third"} {
-		b.push(id, object{"pane": text})
-	}
-	for query, pane := range map[string]string{"": "third", "?at=1": "first", "?at=2": "second", "?at=99": "third", "?at=-1": "first", "?moment=zero": "third"} {
-		doc := p.get("/sessions/" + id + "/history" + query).want(http.StatusOK).page()
-		find(t, doc, "history-scrubber")
-		if got := find(t, doc, "pane").Text(); got != pane {
-			t.Errorf("%s shows %q, want %q", query, got, pane)
-		}
-	}
-	p.get("/sessions/" + id + "/history?moment=1").want(http.StatusNotFound)
-	p.get("/sessions/s_0/history").want(http.StatusNotFound)
-}
-
 func TestErrorPages(t *testing.T) {
 	b := start(t)
 	p := b.signIn()

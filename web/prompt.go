@@ -35,7 +35,7 @@ func (s *Server) answer(c echo.Context) error {
 		}
 		return s.render(c, http.StatusOK, views.Session(v))
 	}
-	if err := s.desk.Answer(ctx, id, promptID, option, text); err != nil {
+	if err := s.desk.AnswerAs(ctx, s.by(c), id, promptID, option, text); err != nil {
 		if option == "" {
 			return s.onSession(c, err, asked{text: text}, "")
 		}

@@ -25,7 +25,7 @@ CREATE TABLE answers (
 	title   TEXT NOT NULL, -- the question
 	answer  TEXT NOT NULL, -- the option's label, or the text
 	author  TEXT NOT NULL, -- session.Author
-	browser TEXT NOT NULL  -- the id of the browser or the name of the token; empty if unknown
+	browser TEXT NOT NULL  -- the browser or the token, by name; empty if unknown
 ) STRICT;
 CREATE INDEX answers_session ON answers(session, number);
 

@@ -1,0 +1,103 @@
+package e2e
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/playwright-community/playwright-go"
+)
+
+// The history of a session: a scrubber, what happened over time, moments with an
+// address of their own, a search and exports.
+func TestHistory(t *testing.T) {
+	c := start(t, withFlags("--no-runner"))
+	api := c.api()
+	s := api.external("Long ago")
+	ask := object{"prompt": object{"kind": "approval", "title": "Run make?", "body": "make", "options": []object{{"option": "yes", "label": "Yes", "key": "1"}}}}
+	api.push(s.ID, oneShot("first screen\n", nil))
+	api.push(s.ID, oneShot("first screen\ncompiling the importer\n", object{"runState": "thinking"}))
+	api.push(s.ID, oneShot("first screen\ncompiling the importer\n", ask))
+	api.push(s.ID, oneShot(refusedPane(1), object{"lastTurn": failedTurn(1, 1, refusal)}))
+
+	each(t, []profile{desktop, phone, narrow, noScript}, func(t *testing.T, p profile) {
+		pg := c.login(t, p, "/sessions/"+s.ID)
+		if err := pg.Locator("text=History").First().Click(); err != nil {
+			t.Fatal(err)
+		}
+		pg.sees("history-scrubber", "min", "1", "max", "4", "value", "4")
+		pg.reads("pane", refusal)
+		pg.fits()
+		bars := pg.Locator("[data-testid=timeline] rect.bar")
+		if err := expectations.Locator(bars).ToHaveCount(4); err != nil {
+			t.Error(err)
+		}
+		pg.reads("history-event", "Failed "+refusal)
+
+		// The scrubber by hand: with a script at once, without one by its button.
+		scrubber := pg.hook("history-scrubber")
+		if err := scrubber.Press("Home"); err != nil {
+			t.Fatal(err)
+		}
+		if p.noScript {
+			if err := pg.Locator("form.scrub button").Click(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		pg.sees("history-scrubber", "value", "1")
+		pg.reads("pane", "first screen")
+		if err := pg.Locator("text=Later").Click(); err != nil {
+			t.Fatal(err)
+		}
+		pg.sees("history-scrubber", "value", "2")
+		pg.reads("pane", "compiling")
+		link, err := pg.hook("moment-link").GetAttribute("href")
+		if err != nil || !strings.HasSuffix(link, "/history?at=2") {
+			t.Errorf("the moment's address is %q, %v", link, err)
+		}
+
+		if err := pg.Locator("[name=q]").Fill("importer"); err != nil {
+			t.Fatal(err)
+		}
+		if err := pg.Locator(".search button").Click(); err != nil {
+			t.Fatal(err)
+		}
+		pg.reads("history-found", "compiling the importer")
+		if err := pg.Locator("[data-testid=history-found] a").First().Click(); err != nil {
+			t.Fatal(err)
+		}
+		pg.sees("history-scrubber", "value", "2")
+		pg.fits()
+		if err := pg.Locator("[data-testid=history-event] a", playwright.PageLocatorOptions{HasText: "Run make?"}).Click(); err != nil {
+			t.Fatal(err)
+		}
+		pg.sees("history-scrubber", "value", "3")
+
+		for name, holds := range map[string]string{"Recording": `"version":2`, "Text": "compiling the importer"} {
+			file, err := pg.ExpectDownload(func() error { return pg.Locator("a[download]", playwright.PageLocatorOptions{HasText: name}).Click() })
+			if err != nil {
+				t.Fatal(err)
+			}
+			path, err := file.Path()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if data, err := os.ReadFile(path); err != nil || !strings.Contains(string(data), holds) {
+				t.Errorf("%s holds %.200s, %v", file.SuggestedFilename(), data, err)
+			}
+		}
+		if p != desktop {
+			pg.large()
+		}
+	})
+}
+
+// large fails the test if a control is too low for a thumb.
+func (p *page) large() {
+	p.t.Helper()
+	small, _ := p.value(`() => [...document.querySelectorAll('main a, main button, main select, main input:not([type=hidden]):not([type=checkbox])')]
+		.filter(e => { const r = e.getBoundingClientRect(); return r.width && r.height < 43.5 }).map(e => e.outerHTML.slice(0, 120))`).([]any)
+	for _, e := range small {
+		p.t.Errorf("%s: too small: %s", p.URL(), e)
+	}
+}

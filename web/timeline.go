@@ -1,0 +1,191 @@
+package web
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"signalbox/session"
+	"signalbox/store"
+	"signalbox/views"
+)
+
+// lanes are the headlines of a timeline, from the top, with their words.
+var lanes = []views.State{
+	{Headline: string(session.NeedsYou), Words: "Needs you"}, {Headline: string(session.Working), Words: "Working"},
+	{Headline: string(session.FailedHeadline), Words: "Failed"}, {Headline: string(session.Done), Words: "Done"},
+	{Headline: string(session.ReadyHeadline), Words: "Ready"}, {Headline: string(session.Offline), Words: "Offline"},
+	{Headline: string(session.EndedHeadline), Words: "Ended"}, {Headline: string(session.UnknownHeadline), Words: "Unknown"},
+}
+
+func laneOf(h session.Headline) views.State {
+	for _, l := range lanes {
+		if l.Headline == string(h) {
+			return l
+		}
+	}
+	return lanes[len(lanes)-1]
+}
+
+// timelineView draws marks, oldest first, from one time to another. at is the moment
+// that the page shows. It is pure.
+func timelineView(marks []store.Mark, turns []session.Turn, from, to, at, now time.Time) views.TimeChart {
+	v := views.TimeChart{Start: clock(from, now), End: clock(to, now)}
+	x := func(t time.Time) float64 {
+		whole := to.Sub(from)
+		if whole <= 0 {
+			return 0
+		}
+		return min(max(100*float64(t.Sub(from))/float64(whole), 0), 100)
+	}
+	percent := func(p float64) string { return fmt.Sprintf("%.2f%%", p) }
+	spent := map[string]time.Duration{}
+	bars := map[string][]views.Bar{}
+	for i, m := range marks {
+		end := to
+		if i+1 < len(marks) {
+			end = marks[i+1].At
+		}
+		begin := m.At
+		if begin.Before(from) {
+			begin = from
+		}
+		if end.Before(begin) {
+			continue
+		}
+		lane := laneOf(m.Headline)
+		const thinnest = 0.4 // percent: a moment can still be seen
+		left := x(begin)
+		width := max(x(end)-left, thinnest)
+		bars[lane.Headline] = append(bars[lane.Headline], views.Bar{
+			X: percent(min(left, 100-thinnest)), Width: percent(width), Title: fmt.Sprintf("%s, %s to %s", lane.Words, clock(begin, now), clock(end, now)),
+		})
+		spent[lane.Headline] += end.Sub(begin)
+	}
+	var parts []string
+	for _, l := range lanes {
+		if len(bars[l.Headline]) > 0 {
+			v.Lanes = append(v.Lanes, views.Lane{State: l, Bars: bars[l.Headline]})
+			parts = append(parts, strings.ToLower(l.Words)+" "+length(spent[l.Headline]))
+		}
+	}
+	for _, t := range turns {
+		if t.Outcome == nil || t.Ended.Before(from) || t.Ended.After(to) {
+			continue
+		}
+		state := endState(*t.Outcome)
+		v.Ticks = append(v.Ticks, views.Tick{X: percent(x(t.Ended)), Headline: state.Headline, Title: state.Words + " at " + clock(t.Ended, now)})
+	}
+	if !at.IsZero() {
+		v.At = percent(x(at))
+	}
+	v.Label = fmt.Sprintf("From %s to %s: %s.", v.Start, v.End, strings.Join(parts, ", "))
+	return v
+}
+
+// endState is how a turn ended, in words.
+func endState(out session.LastTurn) views.State {
+	switch out.Verdict {
+	case session.VerdictOK:
+		return views.State{Headline: string(session.Done), Words: "Turn done"}
+	case session.VerdictFailed:
+		return views.State{Headline: string(session.FailedHeadline), Words: "Turn failed"}
+	case session.VerdictKilled:
+		return views.State{Headline: string(session.ReadyHeadline), Words: "Turn stopped"}
+	}
+	return views.State{Headline: string(session.UnknownHeadline), Words: "Turn ended, how is not known"}
+}
+
+// length is how long something took, in words.
+func length(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d m", int(d.Minutes()))
+	}
+	return fmt.Sprintf("%d h %d m", int(d.Hours()), int(d.Minutes())%60)
+}
+
+// eventsOf are marks, turns' ends and answers as a list, the newest first.
+func eventsOf(id session.ID, marks []store.Mark, turns []session.Turn, answers []store.Answered, now time.Time) []views.Event {
+	type dated struct {
+		at time.Time
+		views.Event
+	}
+	var all []dated
+	add := func(at time.Time, e views.Event) {
+		e.At = moment(at, now)
+		all = append(all, dated{at, e})
+	}
+	base := "/sessions/" + string(id) + "/history?"
+	for _, m := range marks {
+		e := views.Event{State: laneOf(m.Headline), Line: m.Words}
+		if m.Moment != 0 {
+			e.Href = fmt.Sprintf("%sat=%d", base, store.Moment{ID: m.Moment}.Place())
+		}
+		add(m.At, e)
+	}
+	for _, t := range turns {
+		if t.Outcome != nil {
+			add(t.Ended, views.Event{State: endState(*t.Outcome), Line: turnLine(t), Href: base + "t=" + t.Ended.UTC().Format(time.RFC3339Nano)})
+		}
+	}
+	for _, a := range answers {
+		add(a.At, views.Event{
+			State: views.State{Headline: string(session.ReadyHeadline), Words: "Answered"}, Line: answerLine(a),
+			Href: base + "t=" + a.At.UTC().Format(time.RFC3339Nano),
+		})
+	}
+	slices.SortStableFunc(all, func(x, y dated) int { return y.at.Compare(x.at) })
+	events := make([]views.Event, len(all))
+	for i, d := range all {
+		events[i] = d.Event
+	}
+	return events
+}
+
+// turnLine says how long a turn took, and why it failed or who ended it.
+func turnLine(t session.Turn) string {
+	var parts []string
+	if !t.Began.IsZero() && t.Ended.After(t.Began) {
+		parts = append(parts, "after "+length(t.Ended.Sub(t.Began)))
+	}
+	if by := t.Outcome.RequestedBy; by != nil && t.Outcome.Verdict == session.VerdictKilled {
+		parts = append(parts, "by "+*by)
+	}
+	if t.Outcome.Verdict == session.VerdictFailed && t.Outcome.Detail != "" {
+		parts = append(parts, t.Outcome.Detail)
+	}
+	return strings.Join(parts, " · ")
+}
+
+// answerers are who may answer, in words.
+var answerers = map[session.Author]string{session.ByOwner: "you", session.ByScript: "a script", session.ByPilot: "the Pilot"}
+
+func answerLine(a store.Answered) string {
+	by := answerers[a.Author]
+	if by == "" {
+		by = "somebody"
+	}
+	if a.Browser != "" {
+		by += " (" + a.Browser + ")"
+	}
+	return fmt.Sprintf("“%s” to “%s”, by %s", a.Answer, a.Title, by)
+}
+
+// bytesWords is a size in words.
+func bytesWords(n int64) string {
+	switch {
+	case n < 1<<10:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 1<<20:
+		return fmt.Sprintf("%d KiB", n>>10)
+	case n < 10<<20:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	case n < 10<<30:
+		return thousands(n>>20) + " MiB"
+	}
+	return thousands(n>>30) + " GiB"
+}
