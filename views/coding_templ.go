@@ -703,14 +703,14 @@ func SessionAlert(v Coding) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if v.Banner != nil {
-			templ_7745c5c3_Err = banner(*v.Banner).Render(ctx, templ_7745c5c3_Buffer)
+		if v.Prompt != nil {
+			templ_7745c5c3_Err = promptCard(v.ID, *v.Prompt).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		if v.Prompt != nil {
-			templ_7745c5c3_Err = promptCard(v.ID, *v.Prompt).Render(ctx, templ_7745c5c3_Buffer)
+		if v.Banner != nil {
+			templ_7745c5c3_Err = banner(*v.Banner).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

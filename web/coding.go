@@ -115,7 +115,7 @@ func codingView(f session.Facts, messages []session.Message, resumes bool, asked
 	if s.Runtime == session.Tmux && f.Connected && !gone(f) {
 		v.Keys = keyPad(f)
 	}
-	v.CanInterrupt = f.Running()
+	v.CanInterrupt = turnRuns(f)
 	v.CanStop = s.StoppedAt.IsZero() && !gone(f)
 	v.StopWords = "End session"
 	if s.Adopted != nil {

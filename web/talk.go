@@ -115,9 +115,11 @@ func (d *talkDrawer) turn(turn session.Turn, items []session.Item, loose []sessi
 		}
 	}
 	if !d.refusedOnly(turn, items) {
-		if e, ok := turnEnd(turn, d.f, last, d.now); ok {
-			d.add(e)
+		e := turnEnd(turn, d.f, last, d.now)
+		if tells(items, e.End.Detail) {
+			e.End.Detail = ""
 		}
+		d.add(e)
 	}
 }
 
@@ -220,6 +222,16 @@ func (d *talkDrawer) refusedOnly(turn session.Turn, items []session.Item) bool {
 		}
 	}
 	return refused
+}
+
+// tells reports whether an error among items has said already what detail says.
+func tells(items []session.Item, detail string) bool {
+	for _, it := range items {
+		if it.Kind == session.ItemError && session.CleanDetail(it.Text) == detail {
+			return true
+		}
+	}
+	return false
 }
 
 // wasRefused reports whether a hook refused m, also where its owner has taken it back

@@ -48,6 +48,9 @@ func outline(entries []views.Entry) []string {
 		switch {
 		case e.End != nil:
 			out = append(out, "end:"+e.End.Words)
+			if e.End.Detail != "" {
+				out = append(out, "detail:"+e.End.Detail)
+			}
 		case e.Message != nil:
 			out = append(out, "message:"+e.Message.ID+":"+e.Message.State)
 		default:
@@ -99,7 +102,9 @@ func TestWhereMessagesStand(t *testing.T) {
 			[]string{"message:m1:answered", "message:m3:answered", "answer:i-a-t1", "message:m2:blocked", "end:Done"}},
 		{"the end of a failed turn is told, though only a refused one was in it", talk{newest: true, turns: []session.Turn{turnOf("t1", 1, 2, failed)},
 			messages: []session.Message{messageOf("m1", "t1", session.Blocked, 0)}},
-			[]string{"message:m1:blocked", "end:Failed"}},
+			[]string{"message:m1:blocked", "end:Failed", "detail:the engine's words"}},
+		{"a failure is told once", talk{newest: true, turns: []session.Turn{turnOf("t1", 1, 2, failed)}, items: []session.Item{itemOf("e", "t1", session.ItemError, "the engine's  words\n")}},
+			[]string{"error:i-e", "end:Failed"}},
 		{"stopped before the engine showed it", talk{newest: true, turns: []session.Turn{turnOf("t1", 1, 2, killed)},
 			messages: []session.Message{killedOf("m1", "t1")}},
 			[]string{"message:m1:withdrawn", "end:Stopped"}},
@@ -134,6 +139,23 @@ func TestWhereMessagesStand(t *testing.T) {
 			}
 			after = e.ID
 		}
+	}
+}
+
+// A turn that waits for an answer runs: it can be stopped, and what failed before it
+// is not the last turn.
+func TestATurnThatAsksRuns(t *testing.T) {
+	f := session.Facts{Session: session.Session{Runtime: session.AppServer}, Connected: true, Fresh: true, State: session.State{
+		Failures: 1, LastTurn: &session.LastTurn{Verdict: session.VerdictFailed},
+		Reading: session.Reading{Status: session.StatusWaiting, Prompt: &session.Prompt{ID: "p1"}},
+	}}
+	v := codingView(f, nil, true, asked{}, at(0))
+	if !v.CanInterrupt || !strings.Contains(v.Banner.Heading, "previous turn") {
+		t.Errorf("it can be stopped: %t; the banner says %q", v.CanInterrupt, v.Banner.Heading)
+	}
+	f.Connected = false
+	if v := codingView(f, nil, true, asked{}, at(0)); v.CanInterrupt {
+		t.Error("a turn out of reach can be stopped")
 	}
 }
 
@@ -189,7 +211,7 @@ func TestTurnEnds(t *testing.T) {
 		{"an older one without an end, while another runs", open, running, false, "unknown: No end of this turn has been seen"},
 		{"contact was lost", open, session.Facts{State: running.State}, true, "unknown: No end of this turn has been seen"},
 	} {
-		e, _ := turnEnd(c.turn, c.facts, c.last, at(3600))
+		e := turnEnd(c.turn, c.facts, c.last, at(3600))
 		got := e.End.State.Headline + ": " + e.End.Words
 		for _, more := range []string{e.End.Facts, e.End.Detail} {
 			if more != "" {
@@ -223,8 +245,8 @@ func TestItemEntries(t *testing.T) {
 			`Edited|a.go|+2 −1||<span class="ln hunk">@@ -1 +1,2 @@` + "\n" + `</span><span class="ln del">-a` + "\n" + `</span><span class="ln add">+b` + "\n" + `</span><span class="ln add">+c</span>|`},
 		{"a tool", session.Item{Kind: session.ItemTool, Title: "fetch x", Text: "y", State: session.ItemFailed}, `Used|fetch x|failed||<span class="ln">y</span>|`},
 		{"an error", session.Item{Kind: session.ItemError, Text: "no"}, `Error||||<span class="ln">no</span>|`},
-		{"a kind of another day", session.Item{Kind: "hologram", Text: "x"}, `Note||||<span class="ln">x</span>|`},
-		{"what the runner left out is told", session.Item{Kind: session.ItemNotice, Text: "x", Cut: 12345}, `Note||||<span class="ln">x</span>|12,345 bytes of it are left out.`},
+		{"a kind of another day", session.Item{Kind: "hologram", Text: "<x>\ny"}, `Note||||<p>&lt;x&gt;<br>y</p>|`},
+		{"what the runner left out is told", session.Item{Kind: session.ItemNotice, Text: "x", Cut: 12345}, `Note||||<p>x</p>|12,345 bytes of it are left out.`},
 		{"hostile words", session.Item{Kind: session.ItemCommand, Title: "a\u202eb\x1b]0;t\x07", Text: "<b>\x1b]8;;http://x\x07y\r", State: session.ItemDone},
 			`Ran|a⟨U+202E⟩b|||<span class="ln">&lt;b&gt;y</span>|`},
 	} {

@@ -102,7 +102,9 @@ func itemEntry(it session.Item, engine session.Engine, asks bool) (e views.Entry
 		printed(&e, it, "the error")
 	default: // a notice, or a kind that this build does not know
 		e.Kind, e.Label = string(session.ItemNotice), "Note"
-		printed(&e, it, "the note")
+		if printed(&e, it, "the note"); e.Fold == "" {
+			e.Code, e.HTML = false, noteHTML(it.Text)
+		}
 	}
 	return e, true
 }
@@ -151,6 +153,15 @@ func printed(e *views.Entry, it session.Item, of string) {
 		e.Open = it.State == session.ItemFailed && n <= 4*longLines
 	}
 	e.HTML = memo("pane", text, coloured)
+}
+
+// noteHTML is a short plain text.
+func noteHTML(text string) string {
+	text = html.EscapeString(strings.TrimSpace(pane.Text(text, false)))
+	if text == "" {
+		return ""
+	}
+	return "<p>" + strings.ReplaceAll(text, "\n", "<br>") + "</p>"
 }
 
 func coloured(text string) string { return pane.HTML(text, true) }
@@ -233,11 +244,10 @@ func cutWords(bytes int) string {
 	return count(bytes, "byte of it is", "bytes of it are") + " left out."
 }
 
-// turnEnd says how a turn ended, or that it runs; ok is false where nothing is known
-// but that it began.
-func turnEnd(t session.Turn, f session.Facts, last bool, now time.Time) (e views.Entry, ok bool) {
+// turnEnd says how a turn ended, or that it runs.
+func turnEnd(t session.Turn, f session.Facts, last bool, now time.Time) views.Entry {
 	end := views.TurnEnd{Facts: turnFacts(t)}
-	e = views.Entry{ID: elementID("end", t.ID), Kind: "end", At: moment(t.Ended, now), End: &end}
+	e := views.Entry{ID: elementID("end", t.ID), Kind: "end", At: moment(t.Ended, now), End: &end}
 	if t.Outcome == nil {
 		switch {
 		case last && f.Prompt() != nil:
@@ -247,7 +257,7 @@ func turnEnd(t session.Turn, f session.Facts, last bool, now time.Time) (e views
 		default:
 			end.State, end.Words = views.State{Headline: string(session.UnknownHeadline)}, "No end of this turn has been seen"
 		}
-		return e, true
+		return e
 	}
 	e.State = string(t.Outcome.Verdict)
 	switch t.Outcome.Verdict {
@@ -260,7 +270,7 @@ func turnEnd(t session.Turn, f session.Facts, last bool, now time.Time) (e views
 	default:
 		end.State, end.Words = views.State{Headline: string(session.UnknownHeadline)}, "How this turn ended is not known"
 	}
-	return e, true
+	return e
 }
 
 func stoppedBy(who *string) string {

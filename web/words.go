@@ -76,7 +76,13 @@ func moment(at, now time.Time) views.Time {
 
 // bannerOf is the one banner of every view.
 func bannerOf(f session.Facts) (session.Banner, bool) {
-	return session.BannerFor(f.State.LastTurn, f.State.Failures, f.Running())
+	return session.BannerFor(f.State.LastTurn, f.State.Failures, turnRuns(f))
+}
+
+// turnRuns reports whether a turn is known to run, also one that waits for an answer:
+// an engine that speaks a protocol asks nothing between turns.
+func turnRuns(f session.Facts) bool {
+	return f.Running() || f.Session.Runtime.Structured() && f.Connected && f.Prompt() != nil
 }
 
 // stateOf is a session's headline with its words, for lists.
