@@ -91,6 +91,23 @@ func TestFramesOutOfOrder(t *testing.T) {
 	}
 	s.saysText("m_2", false)
 
+	// The same before the answer that names it.
+	s = newStage(t, session.TrustEdit)
+	s.saysText("m_1", false)
+	s.ends("t1", "completed")
+	s.read(`{"id":3,"result":{"turn":{"id":"t1"}}}`)
+	s.saysText("m_2", false)
+
+	// The answer names a turn that began before another that has ended.
+	s = newStage(t, session.TrustEdit)
+	s.note("turn/started", `"turn":{"id":"t0"}`)
+	s.note("turn/started", `"turn":{"id":"t1"}`)
+	s.ends("t1", "completed")
+	s.saysText("m_1", false)
+	s.read(`{"id":3,"result":{"turn":{"id":"t0"}}}`)
+	s.ends("t0", "completed")
+	s.saysText("m_2", false)
+
 	// The end again, and the beginning after it.
 	s = inTurn(t)
 	s.ends("t1", "completed")

@@ -70,8 +70,8 @@ func (p *Protocol) messageTaken(o *out, c call, f frame) {
 	}
 	if opened {
 		p.opening.turn = id
-		if t := p.turns[id]; p.over.has(id) || t != nil && t.started {
-			p.begins(o, id) // it ended, or began, before it was named
+		if p.over.has(id) { // it ended before it was named
+			p.opening = nil
 		}
 	}
 	o.say(talk.Accepted{Message: c.message, Turn: id})
