@@ -37,7 +37,6 @@ type scene struct {
 	says    []string    // what its owner has said
 	rest    func(*held) // shows it as it stands before the first message, and after an answer
 	play    func(*turn) // plays the answer to one message
-	loop    func(*held) // goes on by itself, until the demo ends
 	goal    string      // of a run of the Pilot's; empty for none
 }
 
