@@ -111,28 +111,33 @@ func (d *Desk) Resize(ctx context.Context, id session.ID, cols, rows int) error 
 // press sends a command to an engine that a runner holds and waits for its verdict.
 // Any engine that can ask takes answers; keys and sizes are for terminals.
 func (d *Desk) press(_ context.Context, f session.Facts, c session.Command) error {
+	_, err := d.pressWithin(f, c, verdictWait)
+	return err
+}
+
+func (d *Desk) pressWithin(f session.Facts, c session.Command, wait time.Duration) (session.Result, error) {
 	s := f.Session
 	switch {
 	case s.Runtime == session.External:
-		return session.Problemf(session.ErrConflict, "This session is only watched. Act where its engine runs.")
+		return session.Result{}, session.Problemf(session.ErrConflict, "This session is only watched. Act where its engine runs.")
 	case c.Do == session.DoAnswer && !s.Runtime.Asks():
-		return session.Problemf(session.ErrConflict, "This session's engine cannot be asked or answered: it gets one instruction and ends.")
+		return session.Result{}, session.Problemf(session.ErrConflict, "This session's engine cannot be asked or answered: it gets one instruction and ends.")
 	case c.Do != session.DoAnswer && s.Runtime != session.Tmux:
-		return session.Problemf(session.ErrConflict, "This session's engine has no terminal, so it takes no keys. Send it a message, or answer what it asks.")
+		return session.Result{}, session.Problemf(session.ErrConflict, "This session's engine has no terminal, so it takes no keys. Send it a message, or answer what it asks.")
 	}
 	l := d.link(s.Runner)
 	if l == nil {
-		return offline(s.Runner)
+		return session.Result{}, offline(s.Runner)
 	}
 	// Not bound to the request: an answer that has been pressed is followed to its end.
-	res, err := d.doWithin(l, c, verdictWait)
+	res, err := d.doWithin(l, c, wait)
 	if err != nil {
-		return session.Problemf(session.ErrOffline, "The runner gave no verdict. Look at the screen before you try again.")
+		return session.Result{}, session.Problemf(session.ErrOffline, "The runner gave no verdict. Look at the screen before you try again.")
 	}
 	if !res.OK {
-		return session.Problemf(kindOf(res.Code), "%s", res.Message)
+		return session.Result{}, session.Problemf(kindOf(res.Code), "%s", res.Message)
 	}
-	return nil
+	return res, nil
 }
 
 // hold is why the runner did not take the session's next message.

@@ -36,6 +36,7 @@ type Desk struct {
 	views    *views
 	board    board
 	holds    map[session.ID]string // why the runner did not take the next message, in words
+	wholes   map[session.ID]whole  // prompts that engines shorten, as the owner had them shown
 }
 
 // Open returns a desk over st. Messages that were under way when the console
@@ -44,7 +45,7 @@ func Open(ctx context.Context, st *store.Store, feed *session.Feed, log *slog.Lo
 	d := &Desk{
 		store: st, feed: feed, log: log, now: now, started: now(),
 		links: map[string]*link{}, specs: map[session.ID]session.Session{},
-		driving: map[session.ID]bool{}, silences: map[session.ID]*time.Timer{}, holds: map[session.ID]string{}, views: newViews(),
+		driving: map[session.ID]bool{}, silences: map[session.ID]*time.Timer{}, holds: map[session.ID]string{}, wholes: map[session.ID]whole{}, views: newViews(),
 	}
 	d.ctx, d.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if _, err := st.LoseAll(ctx, "", restarted, now()); err != nil {

@@ -188,6 +188,7 @@ func TestEngineOnAScreen(t *testing.T) {
 			t.Run("approve", func(t *testing.T) { r.on(t).approve() })
 			t.Run("decline", func(t *testing.T) { r.on(t).decline() })
 			t.Run("twice and stale", func(t *testing.T) { r.on(t).twice() })
+			t.Run("hidden part", func(t *testing.T) { r.on(t).hidden() })
 			t.Run("words", func(t *testing.T) { r.on(t).words(engine) })
 			t.Run("hazards", func(t *testing.T) { r.on(t).hazards() })
 			t.Run("while it works", func(t *testing.T) { r.on(t).works() })
@@ -252,6 +253,30 @@ func (r *real) twice() {
 	}
 	r.pg.tap(phone, yes(second))
 	until(r.t, "the command to run", func() bool { return r.ran("twice") })
+	r.becomes(m, "answered")
+}
+
+// hidden has all of a command shown that the engine's screen has no room for.
+func (r *real) hidden() {
+	m := r.says("TALL=tall")
+	p := r.card("")
+	if !p.Elided {
+		r.t.Fatalf("nothing is hidden: %q", p.Body)
+	}
+	r.pg.click("prompt-whole")
+	r.pg.reads("prompt-card", "Here is all of it")
+	r.pg.sees("prompt-card", "data-prompt-id", p.ID)
+	text, _ := r.pg.hook("prompt-card").First().InnerText()
+	for i := 1; i <= model.Lines; i++ {
+		if line := fmt.Sprintf("step %02d of", i); !strings.Contains(text, line) {
+			r.t.Errorf("the card does not show %q", line)
+		}
+	}
+	if r.ran("tall") {
+		r.t.Error("it ran before it was approved")
+	}
+	r.pg.tap(phone, yes(p))
+	until(r.t, "the command to run", func() bool { return r.ran("tall") })
 	r.becomes(m, "answered")
 }
 

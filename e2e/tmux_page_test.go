@@ -233,6 +233,38 @@ func TestTmuxAHiddenPart(t *testing.T) {
 	})
 }
 
+// What the engine hides is shown on the card, with one tap, and nothing is pressed
+// for it: the question stays the one that it was, and can then be approved.
+func TestTmuxAHiddenPartIsShown(t *testing.T) {
+	each(t, []profile{phone, noScript}, func(t *testing.T, p profile) {
+		c := start(t, withTUI(t))
+		st := c.stage(t, "app", nil).ready()
+		st.say("TALL one")
+		pr, typed := st.prompt(""), st.typed()
+		size := st.tmux("", "display-message", "-p", "-t", st.s.ID, "#{pane_width}x#{pane_height}")
+		pg := st.page(p)
+		pg.soon(p, "prompt-card")
+		if text, _ := pg.hook("prompt-card").First().InnerText(); strings.Contains(text, "line 47 of") {
+			t.Fatalf("nothing is hidden: %q", text)
+		}
+		pg.click("prompt-whole")
+		pg.soon(p, "prompt-card", "data-prompt-id", pr.ID)
+		pg.reads("prompt-card", "line 47 of a long script")
+		pg.lacks("prompt-whole")
+		pg.fits()
+		if n := st.typed(); n != typed {
+			t.Errorf("%d keys were pressed", n-typed)
+		}
+		if got := st.tmux("", "display-message", "-p", "-t", st.s.ID, "#{pane_width}x#{pane_height}"); got != size {
+			t.Errorf("the screen is %s, it was %s", got, size)
+		}
+		pg.tap(p, "Yes, proceed")
+		st.notes("ran", "one")
+		pg.soon(p, "message", "data-state", "answered")
+		st.api.refused("POST", "/api/v1/sessions/"+st.s.ID+"/whole", object{"promptId": pr.ID}, http.StatusConflict, "stale_prompt")
+	})
+}
+
 // The hazard table of ENGINES.md: what is sent while a question is open is neither
 // typed nor run; it goes after the answer.
 func TestTmuxNothingIsTypedIntoAQuestion(t *testing.T) {

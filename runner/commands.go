@@ -79,7 +79,7 @@ func (r *runner) do(ctx context.Context, c session.Command, reply func(session.R
 	case session.DoSettle:
 		go func() { finish(session.Result{OK: true, Fates: r.fates(ctx, c.Messages)}) }()
 	case session.DoOpen, session.DoRestart, session.DoTurn, session.DoInterrupt, session.DoStop,
-		session.DoAnswer, session.DoKeys, session.DoLook, session.DoResize, session.DoLeave:
+		session.DoAnswer, session.DoKeys, session.DoLook, session.DoResize, session.DoLeave, session.DoWhole:
 		r.doSession(c, finish)
 	default:
 		finish(session.Result{Code: session.CodeUnknown, Message: "This runner does not know the command " + session.Line(string(c.Do), 40) + "."})

@@ -53,6 +53,7 @@ type dialog struct {
 	notes    string // under the question, once Tab has opened them
 	noting   bool
 	takes    bool // Tab opens them
+	stubborn bool // it hides rows however tall the screen is
 }
 
 func playFake() {
@@ -135,7 +136,15 @@ func (f *fake) draw() {
 	switch {
 	case f.dialog != nil:
 		d := f.dialog
-		bottom = append(bottom, d.rows...)
+		for _, r := range d.rows {
+			if strings.HasPrefix(r, "  [… ") && rows > 100 && !d.stubborn {
+				for i := range 46 {
+					bottom = append(bottom, fmt.Sprintf("  echo line %d", i+1))
+				}
+				continue
+			}
+			bottom = append(bottom, r)
+		}
 		bottom = append(bottom, "")
 		for i, o := range d.options {
 			mark := "  "
@@ -454,6 +463,11 @@ func (f *fake) send(text string) {
 		switch word {
 		case "APPROVE":
 			f.approve(strings.Split(rest, ","))
+		case "TALL", "STUBBORN":
+			f.approve([]string{rest})
+			long := []string{"  [… 46 lines] ^a view all"}
+			f.dialog.rows = append(f.dialog.rows[:len(f.dialog.rows)-1:len(f.dialog.rows)-1], long...)
+			f.dialog.stubborn = word == "STUBBORN"
 		case "ASK":
 			f.question(rest)
 		case "FAIL":

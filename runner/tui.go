@@ -61,6 +61,7 @@ type tui struct {
 	ending bool      // a restart ends the engine, which is no outcome of its own
 	worked bool      // the screen has shown work since the words that are being typed
 	due    time.Time // when to look again although nothing changes; zero: not
+	mute   bool      // guarded by eye: looks are not noted
 }
 
 func newTUI(h *held) *tui { return &tui{h: h, moved: make(chan struct{}, 1)} }
@@ -134,7 +135,9 @@ func (t *tui) find() (bool, error) {
 		return false, nil
 	}
 	t.take(all[best].ID)
-	t.look()
+	if v, err := t.look(); err == nil && v.Rows == tall { // a runner before this one was killed as it looked
+		t.resize(0, 0)
+	}
 	return true, nil
 }
 
@@ -401,7 +404,9 @@ func (t *tui) look() (view, error) {
 	in := t.input(sc)
 	v := view{Screen: sc, read: detect.Read(in)}
 	v.field, v.composed = detect.Composer(in)
-	t.note(sc, v.read)
+	if !t.mute {
+		t.note(sc, v.read)
+	}
 	return v, nil
 }
 

@@ -21,6 +21,8 @@ func (t *tui) act(c session.Command) session.Result {
 		return t.keys(c.Keys, c.Answer)
 	case session.DoLook:
 		return t.lookNow()
+	case session.DoWhole:
+		return t.whole(c.Answer)
 	case session.DoLeave:
 		return t.leave()
 	case session.DoResize:

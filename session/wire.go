@@ -168,6 +168,7 @@ const (
 	DoKeys      Do = "keys"      // send Keys, unless a prompt is live that Answer does not name
 	DoLook      Do = "look"      // look at the screen afresh and push what it shows
 	DoResize    Do = "resize"    // give the screen this size; 0 gives it back to the desk
+	DoWhole     Do = "whole"     // show all of Answer's prompt, if that very prompt is live
 	DoPanes     Do = "panes"     // list engines that the owner started in a tmux of their own
 	DoLeave     Do = "leave"     // let go of an adopted pane, whose engine lives on
 )
@@ -231,6 +232,7 @@ type Result struct {
 	Workdir *WorkdirReport  `json:"workdir,omitempty"` // DoWorkdir
 	Fates   map[string]Fate `json:"fates,omitempty"`   // DoSettle, by message
 	Panes   []PaneFound     `json:"panes,omitempty"`   // DoPanes
+	Body    string          `json:"body,omitempty"`    // DoWhole: the prompt's, with nothing left out
 }
 
 // The codes of results. A message whose DoTurn is answered by conflict or blocked

@@ -65,6 +65,7 @@ type Prompt struct {
 	Body     string // command, diff or text it is about; may be empty
 	Diff     string // Body as HTML where it is a diff, each line marked by its sign; else empty
 	Elided   string // "12 lines are hidden by the engine"; empty: none
+	Whole    bool   // the engine can be asked to show them
 	GoOn     string // address that shows the held options; empty: none is held
 	Options  []Option
 	FreeText bool   // an answer may be typed

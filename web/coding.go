@@ -72,6 +72,9 @@ func (s *Server) codingState(ctx context.Context, id session.ID, asked asked, lo
 		return views.Coding{}, err
 	}
 	f := s.desk.Facts(view.Record)
+	if p := f.Prompt(); p != nil && p.Elided {
+		asked.whole, _ = s.desk.WholeOf(id, p.ID)
+	}
 	v := codingView(f, view.Messages, view.Resumes, asked, s.desk.Now())
 	if f.Session.Runtime.Structured() {
 		if err := s.talk(ctx, &v, f, view.Messages, look); err != nil {
@@ -103,6 +106,7 @@ func codingView(f session.Facts, messages []session.Message, resumes bool, asked
 	}
 	if p := f.Prompt(); p != nil {
 		v.Prompt = promptView(s.ID, *p, asked)
+		v.Prompt.Whole = v.Prompt.Whole && s.Runtime == session.Tmux && f.Connected
 	}
 	if s.Runtime == session.External {
 		if v.Prompt != nil {

@@ -16,6 +16,7 @@ type asked struct {
 	shown  string // the prompt whose hidden lines the owner chose to go on without
 	option string // an option that allows more than this once, and is asked again
 	text   string // an answer that could not be sent
+	whole  string // all of the body of the prompt that is live, where the owner had it shown
 }
 
 // answer answers a prompt from its card. An option that allows more than this once
@@ -44,6 +45,30 @@ func (s *Server) answer(c echo.Context) error {
 	return back(c, "/sessions/"+string(id))
 }
 
+// showWhole has the engine show all of a prompt, of which its screen hides a part.
+func (s *Server) showWhole(c echo.Context) error {
+	if err := s.desk.ShowWhole(c.Request().Context(), sessionID(c), c.FormValue("promptId")); err != nil {
+		return s.onSession(c, err, asked{}, "")
+	}
+	return back(c, "/sessions/"+string(sessionID(c)))
+}
+
+func (s *Server) apiWhole(c echo.Context) error {
+	var in struct {
+		PromptID string `json:"promptId"`
+	}
+	if err := decode(c, &in); err != nil {
+		return err
+	}
+	if err := s.desk.ShowWhole(c.Request().Context(), sessionID(c), in.PromptID); err != nil {
+		return err
+	}
+	body, _ := s.desk.WholeOf(sessionID(c), in.PromptID)
+	return c.JSON(http.StatusOK, struct {
+		Body string `json:"body"`
+	}{body})
+}
+
 // isLasting reports whether an option of p allows more than this once.
 func isLasting(p session.Prompt, option string) bool {
 	for _, o := range p.Options {
@@ -61,13 +86,20 @@ func promptView(id session.ID, p session.Prompt, a asked) *views.Prompt {
 		ID: p.ID, Kind: p.Kind, Title: session.Line(pane.Text(p.Title, false), 500), Body: pane.Text(p.Body, false),
 		FreeText: p.FreeText, Text: a.text,
 	}
+	if a.whole != "" {
+		p.Body, v.Body = a.whole, pane.Text(a.whole, false)
+	}
 	if isDiff(p.Body) {
 		v.Diff = diffHTML(p.Body)
 	}
-	held := p.Elided && a.shown != p.ID
-	if p.Elided {
+	held := p.Elided && a.shown != p.ID && a.whole == ""
+	switch {
+	case p.Elided && a.whole != "":
+		v.Elided = "The engine's screen hides part of this. Here is all of it."
+	case p.Elided:
 		v.Elided = "The engine hides part of this."
 		if held {
+			v.Whole = true
 			v.Elided += " Look at it in its pane before you approve it."
 			v.GoOn = "/sessions/" + string(id) + "?shown=" + p.ID
 		}
@@ -89,7 +121,7 @@ func promptView(id session.ID, p session.Prompt, a asked) *views.Prompt {
 
 // watchOnly shows a prompt that cannot be answered from here.
 func watchOnly(v *views.Prompt) {
-	v.Elided, v.GoOn, v.FreeText = "This session is only watched: answer where the engine runs.", "", false
+	v.Elided, v.GoOn, v.FreeText, v.Whole = "This session is only watched: answer where the engine runs.", "", false, false
 	for i := range v.Options {
 		v.Options[i].Held, v.Options[i].Lasting, v.Options[i].Asked = true, "", false
 	}

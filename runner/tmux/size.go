@@ -46,6 +46,18 @@ func (s *Server) Release(ctx context.Context, pane string) error {
 	return s.simply(ctx, "release", pane, cmds...)
 }
 
+// Fitted reports whether a pane has a size that Resize gave it.
+func (s *Server) Fitted(ctx context.Context, pane string) (bool, error) {
+	w, err := s.window(ctx, pane)
+	if err == nil && w.panes > 1 {
+		err = ErrShared
+	}
+	if err != nil {
+		return false, fmt.Errorf("size: %w", err)
+	}
+	return w.cols > 0, nil
+}
+
 // LeaveMode ends copy mode, or another mode of tmux's, so that keys reach the
 // program again. Whoever scrolls back at the desk loses the place.
 func (s *Server) LeaveMode(ctx context.Context, pane string) error {

@@ -10,7 +10,7 @@
 //
 //	APPROVE A,B…  asks to run "touch A", then B, with some work between them
 //	LONG A        the same with a command of several rows
-//	TALL A        the same with rows of the command left out
+//	TALL A        the same with rows of the command left out, until the screen has room for them
 //	SLOW          works until Escape, or until the file LOG.go is there
 //	BEAT N        works and shows the time every N ms, until Escape
 //	FAIL          ends in an error of the engine's
@@ -153,6 +153,12 @@ func (e *engine) draw() {
 func (e *engine) bottom(cols, rows int) (bottom []string, cx, cy int, visible bool, title string) {
 	if d := e.dialog; d != nil {
 		for _, r := range d.rows {
+			if strings.HasPrefix(r, "  [… ") && rows > 100 {
+				for i := 3; i <= 48; i++ {
+					bottom = append(bottom, fmt.Sprintf("  echo \"line %d of a long script\"", i))
+				}
+				continue
+			}
 			bottom = append(bottom, wrapIn(r, cols)...)
 		}
 		bottom = append(bottom, "")

@@ -1,0 +1,141 @@
+package runner
+
+import (
+	"context"
+	"regexp"
+	"strings"
+
+	"signalbox/runner/tmux"
+	"signalbox/session"
+)
+
+// tall is how many rows a screen is given for a moment, so that an engine shows a
+// question that it had shortened for want of room.
+const tall = 600
+
+// whole shows all of the very question that the answer names. Engines shorten
+// what does not fit on the screen, so the screen is made tall for a moment and is
+// then as it was: no key is pressed, so nothing can be answered by it. What was
+// seen meanwhile is not pushed, and the question that stands afterwards has to be
+// the same one.
+func (t *tui) whole(a *session.Answer) session.Result {
+	if a == nil || a.Digest == "" {
+		return session.Result{Code: session.CodeInvalid, Message: "The command names no prompt."}
+	}
+	v, err := t.look()
+	if err != nil {
+		return t.unseen()
+	}
+	part := v.read.Prompt
+	switch {
+	case part == nil:
+		return stale("The engine does not ask this any more. Look at the screen.")
+	case part.Digest != a.Digest:
+		return stale("The engine asks something else now. Look at the new question.")
+	case !part.Elided:
+		return session.Result{OK: true, Body: part.Body}
+	}
+	srv, err := t.server()
+	if err != nil {
+		return t.unseen()
+	}
+	t.unpushed(true)
+	full, err := t.grown(srv, v, *part)
+	// The engine draws anew after its screen has its size back.
+	same := 0
+	t.until(t.pace().step, func(now view) bool {
+		p := now.read.Prompt
+		if now.Rows == v.Rows && (now.Dead || p != nil && p.Digest == a.Digest || p == nil && now.read.Status != session.StatusUnknown) {
+			same++
+		} else {
+			same = 0
+		}
+		return same == 2
+	})
+	t.unpushed(false)
+	t.look()
+	t.h.touchNow()
+	switch {
+	case err != nil:
+		return session.Result{Code: session.CodeConflict, Message: "The screen could not be made taller to show the rest: other panes share its window, or tmux does not answer. Look at it on that machine."}
+	case full == nil:
+		return session.Result{Code: session.CodeConflict, Message: "The engine does not show the rest of this question. Look at it on that machine before you approve it."}
+	}
+	return session.Result{OK: true, Body: full.Body}
+}
+
+// grown returns the question as a tall screen shows it twice in a row; nil if it
+// is not shown as a whole. The screen then has its size again.
+func (t *tui) grown(srv *tmux.Server, v view, part session.Prompt) (full *session.Prompt, err error) {
+	ctx, cancel := limited()
+	defer cancel()
+	fitted, err := srv.Fitted(ctx, v.Pane)
+	if err != nil {
+		return nil, err
+	}
+	defer t.shrink(srv, v, fitted)
+	if err := srv.Resize(ctx, v.Pane, v.Cols, tall); err != nil {
+		return nil, err
+	}
+	last := ""
+	t.until(t.pace().step, func(now view) bool {
+		p := now.read.Prompt
+		if now.Rows != tall || p == nil || p.Elided || !completes(part, *p) {
+			last = ""
+			return false
+		}
+		was := last
+		last, full = p.Digest, p
+		return was == last
+	})
+	if last == "" {
+		return nil, nil
+	}
+	return full, nil
+}
+
+// shrink gives the screen the size that it had: the page's, or the desk's.
+func (t *tui) shrink(srv *tmux.Server, v view, fitted bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), tmuxMost)
+	defer cancel()
+	err := srv.Resize(ctx, v.Pane, v.Cols, v.Rows)
+	if err == nil && !fitted {
+		err = srv.Release(ctx, v.Pane)
+	}
+	if err != nil {
+		t.h.r.log.Warn("give a screen its size back", "session", t.h.rec.ID, "err", err)
+	}
+}
+
+// unpushed keeps what looks see from being pushed, or ends that.
+func (t *tui) unpushed(on bool) {
+	t.eye.Lock()
+	defer t.eye.Unlock()
+	t.mute = on
+}
+
+// marker is a row that stands for others.
+var marker = regexp.MustCompile(`(?m)^.*(\[… |\^a view all|\d+ hidden|more lines).*$`)
+
+// completes reports whether whole is the question of which part shows a part: of
+// the same kind, with the same choices as far as they were to be seen, and with
+// all that was shown of it, in its order.
+func completes(part, whole session.Prompt) bool {
+	if part.Kind != whole.Kind || len(whole.Options) < len(part.Options) {
+		return false
+	}
+	for i, o := range part.Options {
+		if squash(o.Label) != squash(whole.Options[i].Label) {
+			return false
+		}
+	}
+	all := squash(whole.Title + whole.Body + whole.Title)
+	for _, piece := range append(marker.Split(part.Body, -1), marker.Split(part.Title, -1)...) {
+		piece = squash(piece)
+		at := strings.Index(all, piece)
+		if at < 0 {
+			return false
+		}
+	}
+	return true
+}
