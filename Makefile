@@ -47,8 +47,9 @@ lint: ## gofmt, vet, staticcheck
 	go vet ./...
 	go tool staticcheck ./...
 
-test-unit: ## the tests without a browser
-	go test -p 2 $(PACKAGES)
+test-unit: ## the tests without a browser; how many lives of messages they went through is printed
+	go test -p 2 -skip '^TestLives' $(PACKAGES)
+	go test -run '^TestLives' -v ./desk
 
 test-pages: build browser ## the pages in Chromium; RUN=TestBanner picks some
 	CONSOLE_BIN=$(CURDIR)/$(BIN) E2E_REQUIRED=1 go test -timeout 25m $(if $(RUN),-run '$(RUN)' -count=1 -v) ./e2e

@@ -15,10 +15,11 @@ import (
 )
 
 // deskLives is how many sequences TestLivesOfMessagesAtTheDesk goes through.
-const deskLives = 100
+const deskLives = 80
 
 // The same lives as of TestLivesOfMessages, with the real desk and the real store.
 func TestLivesOfMessagesAtTheDesk(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, o *office) {
 		ends := map[session.MessageState]int{}
 		for seed := range uint64(deskLives) {

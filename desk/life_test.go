@@ -17,7 +17,7 @@ import (
 // things happen in each before all is let to end.
 const (
 	lives = 100_000
-	steps = 40
+	steps = 30
 )
 
 // However sends, echoes, blocks, ends, stops, steers, losses and restarts of either
@@ -25,6 +25,7 @@ const (
 // with a report, and nothing reads working when nothing is owed. The pure steps are
 // the real ones; what stores and carries is a model of it on paper.
 func TestLivesOfMessages(t *testing.T) {
+	t.Parallel()
 	const workers = 4
 	var group sync.WaitGroup
 	failed := make(chan uint64, workers)
