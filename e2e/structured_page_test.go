@@ -83,7 +83,9 @@ func TestConversationEnds(t *testing.T) {
 	eachTalk(t, []profile{phone}, func(t *testing.T, p profile, k *talk, pg *page) {
 		k.ends("fail model overloaded: try later")
 		pg.sees("turn-end", "data-verdict", "failed")
-		pg.reads("turn-end", "model overloaded: try later")
+		until(t, "the engine's words, once", func() bool {
+			return pg.value(`() => document.querySelector('ol[data-talk]').textContent.split('model overloaded: try later').length`) == 3 // with the instruction
+		})
 		pg.sees("turn-banner", "data-verdict", "failed")
 
 		waiting := k.api.say(k.id, "wait for-ever")
