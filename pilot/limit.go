@@ -25,10 +25,14 @@ var (
 	resetInZone = regexp.MustCompile(`\(([A-Za-z_]+/[A-Za-z_/+-]+|UTC)\)`)
 )
 
-// limitEnd is when the usage limit ends of which a failed turn's words speak; zero
-// if they speak of none, name no time, or name one that cannot be meant.
+// limitEnd is when the usage limit ends that ended a failed turn, as the engine's
+// protocol says, else as its words do; zero if they speak of none, name no time, or
+// name one that cannot be meant.
 func limitEnd(t session.LastTurn, now time.Time) time.Time {
-	end, ok := resetTime(t.Detail, now)
+	end, ok := t.ResetsAt, !t.ResetsAt.IsZero()
+	if !ok {
+		end, ok = resetTime(t.Detail, now)
+	}
 	if !ok || !end.After(now) || end.Sub(now) > waitMost {
 		return time.Time{}
 	}

@@ -179,3 +179,22 @@ func TestBefore(t *testing.T) {
 		}
 	}
 }
+
+// What the protocol says of a limit's end is taken before what its words seem to say.
+func TestALimitsEndAsAFact(t *testing.T) {
+	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		name string
+		turn session.LastTurn
+		want time.Time
+	}{
+		{"a fact without words", session.LastTurn{Detail: "You've hit your usage limit. Try again later.", ResetsAt: now.Add(time.Hour)}, now.Add(time.Hour + limitMargin)},
+		{"a fact before words", session.LastTurn{Detail: "Usage limit reached, resets in 5 hours", ResetsAt: now.Add(time.Hour)}, now.Add(time.Hour + limitMargin)},
+		{"a fact of the past", session.LastTurn{Detail: "usage limit", ResetsAt: now.Add(-time.Hour)}, time.Time{}},
+		{"a fact of next year", session.LastTurn{Detail: "usage limit", ResetsAt: now.AddDate(1, 0, 0)}, time.Time{}},
+	} {
+		if got := limitEnd(tt.turn, now); !got.Equal(tt.want) {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}

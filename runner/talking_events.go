@@ -70,6 +70,7 @@ func (s *speaker) event(e talk.Event, lines *[][]byte) (n news) {
 		if e.Outcome.Verdict != session.VerdictOK && e.Outcome.Detail == "" {
 			e.Outcome.Detail = s.words.detail()
 		}
+		e.Outcome.ResetsAt = e.Resets
 		n = t.led.ended(e, now)
 		s.words = words{} // the next turn's reasons are its own
 	case talk.Working:

@@ -158,6 +158,7 @@ type LastTurn struct {
 	Produced    *bool     `json:"produced,omitempty"`    // an answer came before the end; only a protocol can say
 	RequestedBy *string   `json:"requestedBy,omitempty"` // who asked for the end, if killed
 	TurnID      string    `json:"turnId,omitempty"`
+	ResetsAt    time.Time `json:"resetsAt,omitzero"` // when the usage limit that ended it is over, where the engine says so as a fact; ours, beyond the contract
 }
 
 // UnmarshalJSON reads a report; a verdict that this build does not know is
@@ -166,12 +167,13 @@ func (t *LastTurn) UnmarshalJSON(data []byte) error {
 	type plain LastTurn
 	in := struct {
 		*plain
-		At flexTime `json:"at"`
+		At       flexTime `json:"at"`
+		ResetsAt flexTime `json:"resetsAt"`
 	}{plain: (*plain)(t)}
 	if err := json.Unmarshal(data, &in); err != nil {
 		return err
 	}
-	t.At = time.Time(in.At)
+	t.At, t.ResetsAt = time.Time(in.At), time.Time(in.ResetsAt)
 	switch t.Verdict {
 	case VerdictOK, VerdictFailed, VerdictKilled:
 	default:
