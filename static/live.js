@@ -4,8 +4,9 @@
 // Protocol. An element with data-live="PATH" opens a websocket to PATH. The
 // server sends text messages of HTML fragments, elements that each have the id
 // of one in the page; each is morphed into its counterpart. The pane, a <pre> of
-// <span class="ln"> lines, comes first in its message and is patched by lines: with
-// data-same it holds only the lines from the first that differs. An entry of a
+// <span class="ln"> lines, comes first in its message and is patched by lines: data-take
+// says of which old lines ("FROM+COUNT") and which of its own ("COUNT") it is made, and
+// data-sum what must come of it, or else the page connects anew. An entry of a
 // conversation has data-talk and stands behind the one that its data-after names;
 // one with data-gone is there no more, and a list with data-only names all there are.
 // The first message is the whole current state, later ones what changed. An
@@ -53,7 +54,7 @@
   function apply(html) {
     if (html.startsWith('<pre ')) {
       const end = html.indexOf('</pre>');
-      patchPane(html.slice(0, end));
+      if (!patchPane(html.slice(0, end))) return socket.close(); // the next one has all of it
       html = html.slice(end + 6);
     }
     if (!html) return;
@@ -117,10 +118,25 @@
     const start = html.indexOf('>') + 1;
     const said = (name) => new RegExp(` ${name}="([^"]*)"`).exec(html.slice(0, start))?.[1];
     const lines = html.length > start ? html.slice(start + 17, -7).split(BETWEEN) : [];
-    const same = Number(said('data-same') || 0), drop = Number(said('data-drop') || 0);
-    known = known.slice(drop, drop + same).concat(lines);
+    const take = said('data-take');
+    let at = 0;
+    known = !take ? lines : take.split(' ').flatMap((part) => {
+      const [from, count] = part.split('+').map(Number);
+      return count ? known.slice(from, from + count) : lines.slice(at, at += from);
+    });
+    if (take && sum(known) !== said('data-sum')) return false;
     held = { id: said('id'), lines: known, seq: said('data-seq') };
     showPane();
+    return true;
+  }
+
+  function sum(lines) { // as paneSum in web/panepatch.go
+    let h = 2166136261;
+    for (const line of lines) {
+      for (let i = 0; i < line.length; i++) h = Math.imul(h ^ line.charCodeAt(i), 16777619);
+      h = Math.imul(h, 16777619);
+    }
+    return (h >>> 0).toString(36);
   }
 
   function showPane() {

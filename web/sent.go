@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -128,47 +127,4 @@ func (s *sentFragments) have(fragments []templ.Component, stamped string) {
 	if stamped != "" && sumOf(drawn) == stamped {
 		s.listed = sums
 	}
-}
-
-const (
-	lineOpen    = `<span class="ln">`
-	lineClose   = `</span>`
-	lineBetween = lineClose + lineOpen
-)
-
-// newLines shortens a pane to the lines that differ from what was sent: data-drop
-// says how many lines go at its top, data-same how many then stay before these.
-func (s *sentFragments) newLines(html string) string {
-	body, end := strings.IndexByte(html, '>')+1, len(html)-len("</pre>")
-	was := s.pane
-	s.pane = nil
-	if body == end {
-		return html
-	}
-	lines := strings.Split(html[body+len(lineOpen):end-len(lineClose)], lineBetween)
-	s.pane = lines
-	drop := scrolled(was, lines)
-	same := 0
-	for same < len(lines)-1 && drop+same < len(was) && lines[same] == was[drop+same] {
-		same++
-	}
-	if same < 8 { // little to save
-		return html
-	}
-	return fmt.Sprintf(`%s data-drop="%d" data-same="%d">%s%s%s</pre>`,
-		html[:body-1], drop, same, lineOpen, strings.Join(lines[same:], lineBetween), lineClose)
-}
-
-// scrolled is how many lines a pane has lost at its top, as far as its first lines
-// tell: it is a window on the end of a longer text.
-func scrolled(was, now []string) int {
-	if len(now) < 4 {
-		return 0
-	}
-	for i := range max(len(was)-3, 0) {
-		if slices.Equal(was[i:i+4], now[:4]) {
-			return i
-		}
-	}
-	return 0
 }

@@ -194,41 +194,6 @@ func TestWhatFits(t *testing.T) {
 	}
 }
 
-// A pane is sent from its first changed line.
-func TestThePaneIsSentInPart(t *testing.T) {
-	html := func(lines ...string) string {
-		return `<pre id="pane-s" data-seq="1">` + lineOpen + strings.Join(lines, lineBetween) + lineClose + `</pre>`
-	}
-	var many []string
-	for n := range 40 {
-		many = append(many, fmt.Sprintf("line %d\n", n))
-	}
-	var sent sentFragments
-	if got := sent.newLines(html(many...)); got != html(many...) {
-		t.Errorf("the first pane is %s", got)
-	}
-	more := append(many[:39:39], "line 39, longer\n", "a new one")
-	want := `<pre id="pane-s" data-seq="1" data-drop="0" data-same="39">` + lineOpen + "line 39, longer\n" + lineBetween + "a new one" + lineClose + "</pre>"
-	if got := sent.newLines(html(more...)); got != want {
-		t.Errorf("a longer pane is sent as %s", got)
-	}
-	moved := append(more[5:41:41], "and another")
-	want = `<pre id="pane-s" data-seq="1" data-drop="5" data-same="36">` + lineOpen + "and another" + lineClose + "</pre>"
-	if got := sent.newLines(html(moved...)); got != want {
-		t.Errorf("a pane that has moved on is sent as %s", got)
-	}
-	if got := sent.newLines(html(moved[:20]...)); !strings.Contains(got, `data-same="19"`) || strings.Count(got, lineOpen) != 1 {
-		t.Errorf("a shorter pane is sent as %s", got)
-	}
-	empty := `<pre id="pane-s" data-seq="2"></pre>`
-	if got := sent.newLines(empty); got != empty {
-		t.Errorf("an empty pane is sent as %s", got)
-	}
-	if got := sent.newLines(html("x")); got != html("x") {
-		t.Errorf("after it, %s", got)
-	}
-}
-
 func TestMemo(t *testing.T) {
 	long, calls := strings.Repeat("a", memoLeast), 0
 	draw := func(s string) string { calls++; return "<" + s + ">" }
