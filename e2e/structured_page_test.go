@@ -415,6 +415,17 @@ func TestReadingAConversation(t *testing.T) {
 	m := k.api.say(k.id, "grow on")
 	k.become(m.ID, "delivered")
 	pg.grown(20)
+	// What is selected in an entry that changes waits for its reader too.
+	pg.value(`() => getSelection().selectAllChildren(document.querySelector('[data-kind=command][data-state=running] pre'))`)
+	held := pg.value(`() => getSelection().toString()`)
+	seq := `() => Number(document.querySelector('[data-testid=pane]').dataset.seq)`
+	from := pg.value(seq)
+	pg.when(`(from) => Number(document.querySelector('[data-testid=pane]').dataset.seq) > from + 3`, from)
+	if got := pg.value(`() => getSelection().toString()`); got != held || held == "" {
+		t.Errorf("what was selected in a growing entry is %q, was %q", got, held)
+	}
+	pg.value(`() => getSelection().selectAllChildren(document.querySelector('details[open] pre'))`)
+	pg.when(`(held) => document.querySelector('[data-kind=command][data-state=running] pre').textContent !== held`, held)
 	k.release("on")
 	until(t, "the turn's end", func() bool { return pg.said("grow on") == "answered" })
 	if got := pg.value(`() => document.querySelector('[data-scroll]').scrollTop`); got != was {
