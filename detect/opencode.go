@@ -17,6 +17,7 @@ var opencode = detector{layout: opencodeLayout, rules: []rule{
 	{Rule{"opencode-question", session.StatusWaiting, "the block that ends the screen has key hints (enter submit, esc dismiss) under choices", "as above"}, opencodeQuestion},
 	{Rule{"opencode-overlay", session.StatusWaiting, "a panel with a title, esc at its right and Search under it, drawn over the transcript", "what is typed goes to the panel"}, opencodeOverlay},
 	{Rule{"opencode-bar", session.StatusProcessing, "the row under the composer begins with the moving bar (⬝■)", "its words change while it retries, the bar stays"}, opencodeBar},
+	{Rule{"opencode-sent", session.StatusProcessing, "the last answer's mark ▣ has no time and stands directly under a block whose bar has its colour", "the owner's message was just sent: the bar that moves is not drawn yet"}, opencodeSent},
 	{Rule{"opencode-failed", session.StatusError, "the last answer's mark ▣ has no time and stands directly under a block of words", "where an answer would stand, opencode writes the error"}, opencodeFailed},
 	{Rule{"opencode-draft", session.StatusIdle, "words that somebody typed in the composer", "the next question is being written; a text would be glued to it"}, drafted},
 	{Rule{"opencode-done", session.StatusCompleted, "a composer under a transcript", "the composer is back"}, opencodeDone},
@@ -191,6 +192,15 @@ func (s *screen) lit(i, at int) bool {
 	return lit
 }
 
+// ink is the colour of the first character of row i.
+func (s *screen) ink(i int) (fg uint32) {
+	s.rows[i].chars(style{}, func(at int, c char) bool {
+		fg = c.st.fg
+		return c.r == ' '
+	})
+	return fg
+}
+
 func opencodeQuestion(s *screen, out *session.Reading) bool {
 	if s.lay.composer.drawn() {
 		return false
@@ -268,6 +278,24 @@ func opencodeBar(s *screen, out *session.Reading) bool {
 		return true
 	}
 	return false
+}
+
+func opencodeSent(s *screen, out *session.Reading) bool {
+	l := &s.lay
+	if !l.composer.drawn() || l.said < 0 {
+		return false
+	}
+	mark := s.trim(l.said)
+	low := s.above(l.said)
+	if !strings.HasPrefix(mark, "▣ ") || strings.Count(mark, " · ") != 1 || low < 0 || s.lead(low) != '┃' {
+		return false
+	}
+	ink := s.ink(low)
+	if ink == 0 || ink != s.ink(l.said) {
+		return false
+	}
+	out.Evidence = s.evidence(low, l.said)
+	return true
 }
 
 func opencodeFailed(s *screen, out *session.Reading) bool {

@@ -131,7 +131,7 @@ func (s *screen) prompt(a ask, m *menu) (*session.Prompt, []int) {
 	if above { // in the order of the screen, wherever the title was taken to end
 		feed(title, all)
 	}
-	feed(header, 20) // narrow screens show no more of it
+	feed(uncounted(buf, header), 20) // narrow screens show no more of it
 	feed(rest, all)
 	if !above {
 		feed(title, all)
@@ -180,6 +180,27 @@ func (s *screen) prompt(a ask, m *menu) (*session.Prompt, []int) {
 		ev = appendRow(ev, m.hi)
 	}
 	return p, ev
+}
+
+// uncounted is a head without its place in a queue, "2 of 3", which changes while
+// the question stands.
+func uncounted(buf []byte, m mark) mark {
+	to := m.to
+	back := func(is func(byte) bool) bool {
+		from := to
+		for to > m.from && is(buf[to-1]) {
+			to--
+		}
+		return to < from
+	}
+	space := func(c byte) bool { return c == ' ' || c == '\n' }
+	digit := func(c byte) bool { return c >= '0' && c <= '9' }
+	letter := func(c byte) bool { return c == 'o' || c == 'f' }
+	back(space)
+	if back(digit) && back(space) && back(letter) && back(space) && back(digit) && back(space) && to > m.from {
+		return mark{m.from, to}
+	}
+	return m
 }
 
 func appendRow(rows []int, i int) []int {

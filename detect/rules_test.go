@@ -188,3 +188,25 @@ func same(a, b []session.Option) bool {
 	}
 	return true
 }
+
+// A question's place in a queue is no part of it: Gemini counts anew while it stands.
+func TestDigestDoesNotCountAQueue(t *testing.T) {
+	n := 0
+	for _, c := range panes(t) {
+		if !strings.Contains(c.file, "approval_two_at_once.") || c.in.Engine != session.Gemini {
+			continue
+		}
+		later := c.in
+		later.Pane = strings.Replace(c.in.Pane, "1 of 2", "2 of 2", 1)
+		if later.Pane == c.in.Pane {
+			t.Fatalf("%s does not say 1 of 2", c.file)
+		}
+		if a, b := Read(c.in).Prompt, Read(later).Prompt; a == nil || b == nil || a.Digest != b.Digest {
+			t.Errorf("%s: %+v, then %+v", c.file, a, b)
+		}
+		n++
+	}
+	if n == 0 {
+		t.Error("no recording of a queue")
+	}
+}

@@ -351,6 +351,16 @@ func (f *fake) pressed(key string) {
 	case "\r":
 		if f.enters > 0 && f.draft != "" {
 			f.enters--
+			if os.Getenv("FAKE_FLICKERS") != "" { // it draws itself anew
+				words := f.draft
+				f.draft = ""
+				time.AfterFunc(100*time.Millisecond, func() {
+					f.mu.Lock()
+					defer f.mu.Unlock()
+					f.draft = words
+					f.draw()
+				})
+			}
 			return
 		}
 		if strings.TrimSpace(f.draft) != "" {

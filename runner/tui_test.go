@@ -316,6 +316,24 @@ func TestAnEnterThatDidNotTakeIsPressedAgain(t *testing.T) {
 	}
 }
 
+// An engine that draws itself anew shows an empty composer for a moment, with the
+// words back in it after that: they have not been taken.
+func TestAComposerThatIsEmptyForAMomentHasTakenNothing(t *testing.T) {
+	s := onStage(t, session.Codex, "FAKE_SWALLOWS=1", "FAKE_FLICKERS=1").ready()
+	if res := s.say("hello there"); !res.OK {
+		t.Fatalf("%+v", res)
+	}
+	if last := s.ended(1); last.Verdict != session.VerdictOK {
+		t.Errorf("%+v\n%s", last, plain(s.now().Pane))
+	}
+	if got := s.happened("sent"); len(got) != 1 || got[0] != "hello there" {
+		t.Errorf("sent %q", got)
+	}
+	if got := s.happened("paste"); len(got) != 1 {
+		t.Errorf("pasted %q", got)
+	}
+}
+
 func TestAnAnswerIsForOnePromptOnly(t *testing.T) {
 	s := onStage(t, session.Codex).ready()
 	s.say("APPROVE one,two,three")

@@ -205,6 +205,9 @@ func (t *tui) send(text string) session.Result {
 			return t.doubt("Contact with the pane was lost before the words were sent. Look at the pane.")
 		}
 		if !stands(v) {
+			if pressed > 0 && t.back(stands, func(v view) bool { return echoes(v) > before }) {
+				continue // the screen was half drawn: the words had not left
+			}
 			break
 		}
 		t.h.mu.Lock()
@@ -252,6 +255,21 @@ func (t *tui) send(text string) session.Result {
 	t.look()
 	t.h.touchNow()
 	return session.Result{OK: true}
+}
+
+// back reports whether words that are not in the composer stand there again, with
+// no sign that the engine took them: engines paint a composer empty while they
+// draw themselves anew, and listen to nothing then.
+func (t *tui) back(stands, echoed func(view) bool) bool {
+	since, again := time.Now(), false
+	t.until(t.pace().free+t.pace().enter, func(v view) bool {
+		t.h.mu.Lock()
+		taken := t.worked
+		t.h.mu.Unlock()
+		again = stands(v)
+		return again || taken || v.Dead || echoed(v) || time.Since(since) >= t.pace().free
+	})
+	return again
 }
 
 // press presses keys, if the pane is as it was seen.

@@ -285,6 +285,8 @@ func hint(f session.Facts, resumes bool) string {
 		return "The terminal is in tmux's copy mode on that machine: it will be sent after that."
 	case strings.HasSuffix(f.State.Reading.Rule, "-draft"):
 		return "Words stand in the engine's composer: it will be sent once they are sent or removed there."
+	case f.Session.Runtime == session.Tmux && f.Session.ScreenEngine() == session.Generic:
+		return "Signalbox does not know this engine's screen: it types the words, cannot see them arrive, and then presses no Enter. Finish it in the terminal."
 	case f.Running() || f.Owed || f.Queued > 0:
 		return "Goes out when the engine is free."
 	case f.CanType() && !resumes && f.State.Ended:
