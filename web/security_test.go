@@ -17,6 +17,7 @@ import (
 // open are the routes that need no credential.
 var open = map[string]bool{
 	"GET /healthz": true, "GET /readyz": true, "GET /static/*": true, "HEAD /static/*": true, "GET /login": true, "POST /login": true,
+	"GET /manifest.webmanifest": true, "GET /sw.js": true, "GET /offline": true, // the same for everybody, and needed before and after a session
 }
 
 // sockets are the browser's, which answer a stranger by closing with 4401.
