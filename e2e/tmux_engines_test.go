@@ -309,18 +309,6 @@ func (r *real) mode() {
 	r.ready()
 }
 
-// own gives an answer in words on the card.
-func (p *page) own(words string) {
-	p.t.Helper()
-	card := p.hook("prompt-card").First()
-	if err := card.Locator("textarea").Fill(words); err != nil {
-		p.t.Fatal(p.explain("prompt-card", err))
-	}
-	if err := card.Locator("form.say button").Click(); err != nil {
-		p.t.Fatal(p.explain("prompt-card", err))
-	}
-}
-
 // hazards is the table of ENGINES.md.
 func (r *real) hazards() {
 	asked := r.says("RUN=hazard")

@@ -233,6 +233,26 @@ func TestTmuxAHiddenPart(t *testing.T) {
 	})
 }
 
+// A question is answered in the owner's own words from its card.
+func TestTmuxAnAnswerInWords(t *testing.T) {
+	each(t, []profile{phone, noScript}, func(t *testing.T, p profile) {
+		c := start(t, withTUI(t))
+		st := c.stage(t, "app", nil).ready()
+		m := st.say("ASK colour")
+		if pr := st.prompt(""); !pr.Free {
+			t.Fatalf("it takes no words: %+v", pr)
+		}
+		pg := st.page(p)
+		pg.soon(p, "prompt-card", "data-kind", "question")
+		pg.fits()
+		pg.own("2 of them, something darker")
+		st.notes("answered", "None of the above 2 of them, something darker")
+		st.becomes(m, "answered")
+		pg.soon(p, "session-header", "data-headline", "done")
+		pg.lacks("prompt-card")
+	})
+}
+
 // What the engine hides is shown on the card, with one tap, and nothing is pressed
 // for it: the question stays the one that it was, and can then be approved.
 func TestTmuxAHiddenPartIsShown(t *testing.T) {

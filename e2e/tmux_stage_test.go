@@ -258,6 +258,18 @@ func (p *page) tap(pr profile, label string) {
 	}
 }
 
+// own gives an answer in words on the card.
+func (p *page) own(words string) {
+	p.t.Helper()
+	card := p.hook("prompt-card").First()
+	if err := card.Locator("textarea").Fill(words); err != nil {
+		p.t.Fatal(p.explain("prompt-card", err))
+	}
+	if err := card.Locator("form.say button").Click(); err != nil {
+		p.t.Fatal(p.explain("prompt-card", err))
+	}
+}
+
 // within fails the test if cond does not hold in time.
 func within(t testing.TB, most time.Duration, what string, cond func() bool) time.Duration {
 	t.Helper()

@@ -81,3 +81,24 @@ func TestHiddenLinesHoldApprovalsBack(t *testing.T) {
 		t.Error("held though nothing is hidden")
 	}
 }
+
+// A field of the card stands for the option that only opens the engine's own.
+func TestAnOptionForWordsIsTheCardsField(t *testing.T) {
+	v := promptView("s_1", session.Prompt{FreeText: true, Options: []session.Option{
+		{Option: "SQLite", Label: "SQLite"}, {Option: "Type something.", Label: "Type something.", Opens: true}, {Option: "Chat about this", Label: "Chat about this"},
+	}}, asked{})
+	if len(v.Options) != 2 || v.Options[1].Name != "Chat about this" || !v.FreeText {
+		t.Errorf("%+v", v)
+	}
+}
+
+// All of a shortened question, once it was shown, holds nothing back.
+func TestAWholeQuestionHoldsNothingBack(t *testing.T) {
+	p := session.Prompt{ID: "p1_x", Body: "$ first\n[… 3 lines]", Elided: true, Options: []session.Option{{Option: "Yes", Label: "Yes"}, {Option: "No", Label: "No"}}}
+	if v := promptView("s_1", p, asked{}); !v.Whole || !v.Options[0].Held || v.Options[1].Held {
+		t.Errorf("%+v", v)
+	}
+	if v := promptView("s_1", p, asked{whole: "$ first\nrm -rf build"}); v.Whole || v.Options[0].Held || v.Body != "$ first\nrm -rf build" || v.Elided == "" {
+		t.Errorf("%+v", v)
+	}
+}

@@ -172,6 +172,9 @@ func TestHints(t *testing.T) {
 		{"The engine waits for an answer: it will be sent after that.", facts(prompted("?")), false},
 		{"Words stand in the engine's composer: it will be sent once they are sent or removed there.", facts(func(f *session.Facts) { f.State.Reading.Rule, f.Queued = "codex-draft", 1 }), false},
 		{"Goes out when the engine is free.", facts(status(session.StatusProcessing)), false},
+		{"Signalbox does not know this engine's screen: it types the words, cannot see them arrive, and then presses no Enter. Finish it in the terminal.", facts(func(f *session.Facts) {
+			f.Session.Engine, f.Session.Runtime = session.Custom, session.Tmux
+		}), false},
 		{"Goes out when the engine is free.", facts(func(f *session.Facts) { f.Owed = true }), false},
 		{"Goes out when the engine is free.", facts(func(f *session.Facts) { f.Queued = 2 }), false},
 		{"Goes out when the engine is seen to be free.", facts(unseen), false},

@@ -5,12 +5,14 @@
 //	tui LOG [trust]
 //
 // A line of the log is a word and a JSON string: "start ARGS", "key K", "paste T",
-// "sent T" (an instruction went out), "ran NAME", "declined NAME", "trust O". What
+// "sent T" (an instruction went out), "ran NAME", "declined NAME", "trust O",
+// "answered O NOTES". What
 // an instruction begins with chooses its turn:
 //
 //	APPROVE A,B…  asks to run "touch A", then B, with some work between them
 //	LONG A        the same with a command of several rows
 //	TALL A        the same with rows of the command left out, until the screen has room for them
+//	ASK WHAT      asks which WHAT it should be, and takes notes to the answer (Tab)
 //	SLOW          works until Escape, or until the file LOG.go is there
 //	BEAT N        works and shows the time every N ms, until Escape
 //	FAIL          ends in an error of the engine's
@@ -56,6 +58,10 @@ type dialog struct {
 	selected int
 	hint     string
 	done     func(choice int)
+	inset    string // before each option
+	takes    bool   // Tab opens a field for notes
+	noting   bool
+	notes    string
 }
 
 func main() {
@@ -167,7 +173,15 @@ func (e *engine) bottom(cols, rows int) (bottom []string, cx, cy int, visible bo
 			if i == d.selected {
 				mark = "› "
 			}
-			bottom = append(bottom, wrapIn(fmt.Sprintf("%s%d. %s", mark, i+1, o), cols)...)
+			bottom = append(bottom, wrapIn(fmt.Sprintf("%s%s%d. %s", d.inset, mark, i+1, o), cols)...)
+		}
+		if d.noting {
+			words := d.notes
+			if words == "" {
+				words = "\x1b[2mAdd notes\x1b[0m"
+			}
+			bottom = append(bottom, "", "  › "+words, "", "  tab or esc to clear notes | enter to submit answer")
+			return bottom, 4 + len(d.notes), rows - 3, true, "[ ! ] Action Required | demo"
 		}
 		return append(bottom, "", d.hint), cols - 1, rows - 1, false, "[ ! ] Action Required | demo"
 	}
@@ -268,6 +282,10 @@ func (e *engine) read() {
 
 func (e *engine) pasted(text string) {
 	e.note("paste", text)
+	if d := e.dialog; d != nil && d.noting {
+		d.notes += text
+		return
+	}
 	if e.dialog != nil { // it takes them as bare keys
 		for _, r := range text {
 			e.choose(string(r))
@@ -320,7 +338,17 @@ func (e *engine) choose(key string) {
 		return
 	}
 	choice := -1
+	if d.noting && key != "\r" {
+		if key == "\t" || key == "\x1b" {
+			d.noting, d.notes = false, ""
+		} else if !strings.HasPrefix(key, "\x1b") {
+			d.notes += key
+		}
+		return
+	}
 	switch key {
+	case "\t":
+		d.noting = d.takes
 	case "\r":
 		choice = d.selected
 	case "\x1b":
@@ -413,6 +441,18 @@ func (e *engine) end(word, rest string) {
 		e.approve([]string{rest}, func(n string) []string {
 			return []string{"  $ touch " + n, "  echo \"line 1 of a long script\"", "  echo \"line 2 of a long script\"", "  [… 46 lines] ^a view all"}
 		})
+	case "ASK":
+		d := &dialog{
+			rows:    []string{"  Question 1/1 (1 unanswered)", "  Which " + rest + " should it be?"},
+			options: []string{"Blue               Matches the brand", "Green              Signals success", "None of the above  Optionally, add details in notes (tab)"},
+			inset:   "  ", takes: true, hint: "  tab to add notes | enter to submit answer | esc to interrupt",
+		}
+		d.done = func(n int) {
+			option, _, _ := strings.Cut(d.options[n], "  ")
+			e.note("answered", strings.TrimSpace(option+" "+d.notes))
+			e.say("• Questions 1/1 answered", "", "  Worked for 1s • 08:14", "")
+		}
+		e.dialog = d
 	case "FAIL":
 		e.say("■ The mock says 500.")
 	case "EXIT0":
