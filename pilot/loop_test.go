@@ -355,3 +355,12 @@ func TestAFailureBeforeTheRun(t *testing.T) {
 		t.Errorf("%s after %d steps, told %q", r.State, len(steps), steps[0].Notes)
 	}
 }
+
+// Two refusals by a hook with a turn between are not in a row with a third.
+func TestATurnStartsTheCountOfRefusalsAnew(t *testing.T) {
+	r := awaiting(func(r *session.Run) { r.Ledger.Blocks = 2 })
+	s := Observe(r, session.RunStep{N: 1}, Scene{Facts: free(), Message: message(session.Answered, session.VerdictOK, ""), Now: noon})
+	if s.Run.Ledger.Blocks != 0 || s.Run.Ledger.Phase != session.LoopDecide {
+		t.Errorf("%d refusals in a row, phase %s", s.Run.Ledger.Blocks, s.Run.Ledger.Phase)
+	}
+}
