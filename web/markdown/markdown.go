@@ -10,7 +10,6 @@ package markdown
 import (
 	"bytes"
 	"html"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -252,7 +251,7 @@ func titled(title string) string {
 
 // link writes a link, and where it leads if its words do not say so.
 func (w *writer) link(to, title string, words func()) {
-	u, ok := webAddress(html.UnescapeString(to))
+	u, ok := pane.WebAddress(html.UnescapeString(to))
 	if !ok {
 		words()
 		w.out.WriteByte(' ')
@@ -264,25 +263,10 @@ func (w *writer) link(to, title string, words func()) {
 	words()
 	said := html.UnescapeString(w.out.String()[at:])
 	w.out.WriteString("</a>")
-	if tells := strings.HasPrefix(said, u.Scheme+"://"+u.Host) || said == u.Host; !tells || title != "" {
+	if tells := said == u.Host || said == u.String() || strings.HasPrefix(said, u.Scheme+"://"+u.Host+"/"); !tells || title != "" {
 		w.out.WriteByte(' ')
 		w.small("span", u.Host+titled(title))
 	}
-}
-
-// webAddress reads an address that a page may lead to: http or https, to a host
-// whose name cannot look like another.
-func webAddress(to string) (*url.URL, bool) {
-	u, err := url.Parse(to)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
-		return nil, false
-	}
-	for _, c := range u.Host {
-		if c <= ' ' || c >= 0x7f {
-			return nil, false
-		}
-	}
-	return u, true
 }
 
 // bufWriter is the little of a bufio.Writer that goldmark wants.

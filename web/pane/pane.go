@@ -13,6 +13,7 @@
 package pane
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -39,8 +40,8 @@ const (
 //
 // Each line holds its own newline (the last one only if text has it), no style
 // span crosses a line, and a line's HTML depends on nothing but its characters
-// and their style: two panes can be compared and patched line by line. The text
-// content of the result is Text(text, ansi). With ansi false, escape sequences
+// and their style: two panes can be compared and patched line by line. Addresses
+// of the web are links, see linked. The text content of the result is Text(text, ansi). With ansi false, escape sequences
 // are dropped and nothing is coloured.
 func HTML(text string, ansi bool) string {
 	if text == "" {
@@ -296,6 +297,9 @@ func (r *renderer) openLine() {
 func (r *renderer) endLine() {
 	r.setStyle(style{})
 	if r.html {
+		if line := r.out[r.lineAt:]; bytes.Contains(line, []byte("://")) {
+			r.out = append(r.out[:r.lineAt], r.linked(line)...)
+		}
 		r.out = append(r.out, spanClose...)
 	}
 	r.inLine, r.returned, r.col, r.last = false, false, 0, 0

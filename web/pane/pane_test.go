@@ -146,6 +146,8 @@ func TestAbuseIsBounded(t *testing.T) {
 		"unfinished and lines": strings.Repeat("\x1b]\n", 1<<20/3),
 		"tabs":                 strings.Repeat("\t", 1<<17),
 		"carriage returns":     strings.Repeat("a\r", 1<<19),
+		"addresses":            strings.Repeat("https://", 1<<17),
+		"brackets":             strings.Repeat("https://e.com/"+strings.Repeat(")", longestAddress), 500),
 		"parameters":           "\x1b[" + strings.Repeat("1;", 1<<19) + "m",
 	}
 	for name, in := range tests {
