@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -100,4 +101,48 @@ func (p *page) large() {
 	for _, e := range small {
 		p.t.Errorf("%s: too small: %s", p.URL(), e)
 	}
+}
+
+// A status that is wrong is saved with one tap and a word, and replayed by the
+// program itself.
+func TestAWrongStatusIsSavedAndReplayed(t *testing.T) {
+	c := start(t, withFlags("--no-runner"))
+	api := c.api()
+	s := api.external("Read wrong")
+	api.push(s.ID, object{"pane": "all is quiet, TOKEN=hunter2\n", "cols": 80, "rows": 24})
+	each(t, []profile{desktop, phone, narrow, noScript}, func(t *testing.T, p profile) {
+		pg := c.login(t, p, "/sessions/"+s.ID)
+		pg.fits()
+		if err := pg.Locator("[data-testid=wrong] summary").Click(); err != nil {
+			t.Fatal(err)
+		}
+		pg.fits()
+		api.push(s.ID, object{"pane": "all is quiet, TOKEN=hunter2 \n", "cols": 80, "rows": 24}) // a patch leaves it open
+		if err := pg.Locator("[data-testid=wrong] button[value=processing]").Click(); err != nil {
+			t.Fatal(err)
+		}
+		pg.sees("case")
+		pg.reads("case", "it was “Working”")
+		pg.reads("case", "TOKEN=xxxxxxx")
+		pg.fits()
+		if p != desktop {
+			pg.large()
+		}
+		file, err := pg.ExpectDownload(func() error { return pg.Locator("[data-testid=case] a[download]").First().Click() })
+		if err != nil {
+			t.Fatal(err)
+		}
+		path, err := file.Path()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.Command(program, "detect", "--batch", path).Output()
+		if err != nil || !strings.Contains(string(out), `"agrees":false`) || !strings.Contains(string(out), `"id":"case_`) {
+			t.Errorf("replayed: %s, %v", out, err)
+		}
+		if err := pg.Locator("[data-testid=case] button.danger").First().Click(); err != nil {
+			t.Fatal(err)
+		}
+		pg.lacks("case")
+	})
 }

@@ -6,6 +6,7 @@ type Coding struct {
 	ID     string
 	Title  string
 	Away   string // what happened while the owner was away, in a sentence; empty: nothing to tell
+	Wrong  Wrong  // no rights: there is no screen that could be wrong
 	List   List   // the other sessions, shown beside it on a desk
 	State  State  // as in the list
 	Line   string // the state in words: "Ready · last turn failed"

@@ -17,7 +17,8 @@ type History struct {
 	NotFound string  // what to say if nothing was found
 	Events   []Event // what happened, newest first
 	More     string  // says that older events are not listed; empty: these are all
-	Cast     string  // addresses of the exports
+	Wrong    Wrong
+	Cast     string // addresses of the exports
 	Text     string
 }
 

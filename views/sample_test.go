@@ -189,6 +189,7 @@ func historyPage() views.History {
 		Sentence: "64 screens since 09:12, 120 KiB.", Shown: views.Pane{HTML: pane.HTML(screen, true), Seq: 42},
 		Scrubber: views.Scrubber{At: 62, Min: 1, Max: 64, Prev: "?at=61", Next: "?at=63", Words: "62 of 64 · 22:40:52"},
 		ShownAs:  views.Moment{State: views.State{Headline: "working", Words: "Working"}, Href: "?at=62"}, Cast: "history.cast", Text: "history.txt",
+		Wrong: views.Wrong{Session: "s_3", Moment: "62", Rights: []views.Choice{{Value: "completed", Words: "Ready"}, {Value: "processing", Words: "Working"}}},
 		Query: "flaky", Found: []views.Moment{{Href: "?at=3", At: age("22:39"), Line: "find out why TestSnapshotOrder is flaky"}},
 		Timeline: views.TimeChart{
 			Lanes: []views.Lane{
@@ -206,6 +207,13 @@ func historyPage() views.History {
 	}
 	v.Away = &views.Away{Since: age("10:02"), Sentence: "1 turn done, 1 question answered from here.", Events: v.Events[:3]}
 	return v
+}
+
+func casesPage() views.Cases {
+	return views.Cases{Page: page("Screens that were read wrong", "settings", ""), Items: []views.Case{
+		{ID: "case_1", At: age("now"), Words: "Codex was read as “Working”; it was “Ready”", Title: "Its session", Href: "/sessions/s_3", Rule: "codex-spinner", PaneHTML: pane.HTML(screen, true), Here: true},
+		{ID: "case_2", At: age("2 d"), Words: "Gemini CLI was read as “Unknown”; it was “Waiting for me”", Title: "Its session", Href: "/sessions/s_5", Rule: "nothing", Note: "By itself this screen is read as “Ready”.", PaneHTML: pane.HTML(screen, true)},
+	}}
 }
 
 func runnersPage() views.Runners {
@@ -248,7 +256,7 @@ func samples() map[string]templ.Component {
 		"list": views.Sessions(listPage()), "list-empty": views.Sessions(emptyListPage()),
 		"failed": views.Session(failedPage()), "working": views.Session(workingPage()), "needs-you": views.Session(needsYouPage()), "held": views.Session(heldPage()),
 		"nothing-sent": views.Session(nothingSentPage()), "offline": views.Session(offlinePage()),
-		"new": views.New(newPage()), "new-error": views.New(newErrorPage()), "history": views.Past(historyPage()), "runners": views.Machines(runnersPage()),
+		"new": views.New(newPage()), "new-error": views.New(newErrorPage()), "history": views.Past(historyPage()), "cases": views.CasesPage(casesPage()), "cases-none": views.CasesPage(views.Cases{Page: page("Screens that were read wrong", "settings", "")}), "runners": views.Machines(runnersPage()),
 		"settings": views.Preferences(settingsPage()), "login": views.SignIn(loginPage()), "error": views.ErrorPage(errorPage()),
 	}
 }

@@ -96,6 +96,9 @@ func codingView(f session.Facts, messages []session.Message, resumes bool, asked
 		Placeholder: placeholderView(f), Messages: messageList(messages, now), Turns: turnList(messages, now),
 	}
 	v.Page.Title = v.Title
+	if f.State.PaneID != 0 {
+		v.Wrong = views.Wrong{Session: v.ID, Rights: rights} // always of the latest screen: its number would be sent with each
+	}
 	if b, ok := bannerOf(f); ok {
 		v.Banner = &views.Banner{
 			Heading: b.Heading, Words: b.Explain, Detail: b.Detail, Verdict: string(b.Verdict), Failures: b.Failures,

@@ -113,6 +113,7 @@ func (s *Server) showMoment(v *views.History, e store.Extent, m store.Moment, no
 	v.ShownAs = views.Moment{Href: momentAddress(id, m.ID, ""), At: at, State: momentState(m)}
 	format := m.Snapshot.Format
 	v.Shown = views.Pane{HTML: pane.HTML(m.Snapshot.Pane, format == session.ANSI || format == session.Raw), Seq: m.Snapshot.Seq}
+	v.Wrong = wrongForm(id, m.Place())
 	v.Scrubber = views.Scrubber{
 		Min: store.Moment{ID: e.First}.Place(), Max: store.Moment{ID: e.Last}.Place(), At: m.Place(),
 		Words: fmt.Sprintf("%d of %d · %s", m.ID-e.First+1, e.Moments, m.Taken.Local().Format("15:04:05")),

@@ -65,9 +65,6 @@ func listQueryOf(c echo.Context) (q listQuery, err error) {
 	return q, nil
 }
 
-// narrowed reports whether some sessions are left out.
-func (q listQuery) narrowed() bool { return q.text != "" || q.headline != "" || q.archived }
-
 // address is the list so narrowed.
 func (q listQuery) address() string {
 	p := url.Values{}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -154,6 +155,20 @@ type batchLine struct {
 	InMode     *bool           `json:"inMode"`
 	Alive      *bool           `json:"alive"`
 	ExitCode   *int            `json:"exitCode"`
+	Want       wants           `json:"want"` // of a case file: the statuses that are right
+}
+
+// wants are statuses: one, or several that are all right. What is neither says nothing.
+type wants []session.Status
+
+func (w *wants) UnmarshalJSON(data []byte) error {
+	var one session.Status
+	if json.Unmarshal(data, &one) == nil {
+		*w = wants{one}
+		return nil
+	}
+	_ = json.Unmarshal(data, (*[]session.Status)(w))
+	return nil
 }
 
 // detectBatch reads one pane a line. A line that cannot be read ends it with an
@@ -183,10 +198,12 @@ func detectBatch(in io.Reader, out io.Writer) error {
 	}
 }
 
-// batchAnswer keeps the id as it came, whatever its type.
+// batchAnswer keeps the id as it came, whatever its type. Agrees says of a case file
+// whether its screen is read now as it should be; it is absent for all else.
 type batchAnswer struct {
 	ID json.RawMessage `json:"id,omitempty"`
 	detectAnswer
+	Agrees *bool `json:"agrees,omitempty"`
 }
 
 func detectLine(data []byte) (batchAnswer, error) {
@@ -204,5 +221,10 @@ func detectLine(data []byte) (batchAnswer, error) {
 		Engine: l.Engine, Pane: l.Pane, Format: l.Format, Cols: min(max(l.Cols, 0), 1000), Rows: min(max(l.Rows, 0), 1000),
 		Cursor: l.Cursor, Title: l.Title, Foreground: l.Foreground, InMode: l.InMode, Alive: l.Alive, ExitCode: l.ExitCode,
 	})
-	return batchAnswer{ID: l.ID, detectAnswer: toAnswer("", r)}, nil
+	answer := batchAnswer{ID: l.ID, detectAnswer: toAnswer("", r)}
+	if len(l.Want) > 0 {
+		agrees := slices.Contains(l.Want, r.Status)
+		answer.Agrees = &agrees
+	}
+	return answer, nil
 }
