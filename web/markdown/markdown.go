@@ -59,14 +59,14 @@ func nested(words string) bool {
 	for line := range strings.Lines(words) {
 		marks := 0
 		for _, c := range line {
-			if strings.ContainsRune(">*-+[", c) {
+			if strings.ContainsRune(">*-+.)", c) {
 				marks++
-			} else if c != ' ' {
+			} else if c != ' ' && (c < '0' || c > '9') {
 				break
 			}
 		}
 		if marks > maxQuotes {
-			return strings.Trim(line, "*-+ \n") != "" // a long rule is no nesting
+			return strings.Trim(line, "*-+.) \n") != "" // a long rule is no nesting
 		}
 	}
 	return false
