@@ -17,6 +17,7 @@ type View struct {
 	Pane     string
 	Messages []session.Message // the newest viewMessages, oldest first
 	Resumes  bool              // turns remember their predecessor
+	Steps    []session.RunStep // of Record.Run
 }
 
 // viewMessages bounds the messages of a View.
@@ -46,6 +47,11 @@ func (d *Desk) loadView(ctx context.Context, id session.ID) (v View, err error) 
 	}
 	if v.Messages, _, err = d.store.Messages(ctx, id, "", viewMessages); err != nil {
 		return v, err
+	}
+	if v.Record.Run != nil {
+		if _, v.Steps, err = d.store.Run(ctx, v.Record.Run.ID); err != nil {
+			return v, err
+		}
 	}
 	v.Resumes = true
 	if runner := v.Record.Session.Runner; runner != "" {

@@ -207,7 +207,10 @@ func (a *applied) answer(p session.Prompt) {
 		if !strings.EqualFold(said, o.Option) && !strings.EqualFold(said, o.Label) {
 			continue
 		}
-		if !o.Declines() && Lasting(o.Label) {
+		if o.Opens {
+			continue // it wants words, for which the question has a field
+		}
+		if !o.Declines() && session.Lasting(o.Label) != "" {
 			a.useless("not answered", "“"+o.Label+"” allows more than this once, which only the owner may choose")
 			return
 		}
@@ -256,21 +259,3 @@ func goOn(r session.Run) session.Run {
 
 // line is text of a model's as one bounded paragraph without control characters.
 func line(s string, most int) string { return session.Line(strings.TrimSpace(s), most) }
-
-// lastingWords mark an option that allows more than this once, in the words of the
-// engines whose dialogs are recorded.
-var lastingWords = []string{
-	"ask again", "always", "for this session", "during this session", "all edits", "for these files",
-	"for this conversation", "in the future", "auto mode", "auto-accept", "remember",
-}
-
-// Lasting reports whether an option's label allows more than this once.
-func Lasting(label string) bool {
-	label = strings.ToLower(label)
-	for _, w := range lastingWords {
-		if strings.Contains(label, w) {
-			return true
-		}
-	}
-	return false
-}

@@ -205,6 +205,27 @@ func TestAQuestionOfTheEngines(t *testing.T) {
 	}
 }
 
+// The owner's word may be the answer to the engine's question: one of its options,
+// or nothing is pressed and the run stays where it is.
+func TestAnsweringTheEngineByResuming(t *testing.T) {
+	w := newWorld(t)
+	asks(approval)(&w.facts)
+	p := w.open(script(t, `{"tool":"finish","status":"done"}`))
+	id := w.start(p, session.RunRules{})
+	w.until(id, "the handoff", inState(session.RunHandoff))
+	for _, text := range []string{"", "whatever"} {
+		if r, err := p.Resume(bg, id, text); !errors.Is(err, session.ErrBlocked) || r.State != session.RunHandoff {
+			t.Errorf("%q: %s, %v", text, r.State, err)
+		}
+	}
+	if _, err := p.Resume(bg, id, "Yes, proceed"); err != nil {
+		t.Fatal(err)
+	}
+	if r, _ := w.end(id); r.State != session.RunDone || !slices.Equal(w.answers, []string{"yes"}) {
+		t.Errorf("%s, answered %q", r.State, w.answers)
+	}
+}
+
 func TestAQuestionThatThePilotMayAnswer(t *testing.T) {
 	w := newWorld(t)
 	asks(approval)(&w.facts)

@@ -157,9 +157,37 @@ func (p *Pilot) Resume(ctx context.Context, id, text string) (session.Run, error
 		case r.State == session.RunRunning && text == "":
 			return session.Problemf(session.ErrConflict, "This run is going on already. Give it a hint, or stop it.")
 		}
+		if err := p.answerFor(ctx, *r, text); err != nil {
+			return err
+		}
 		*r = Resumed(*r, step, text, p.desk.Now())
 		return nil
 	})
+}
+
+// answerFor answers the engine's question that a handoff is about with the owner's
+// words. A question that is not on the screen any more needs no answer.
+func (p *Pilot) answerFor(ctx context.Context, r session.Run, text string) error {
+	if r.Ledger.Asked == "" {
+		return nil
+	}
+	f, _, err := p.desk.Look(ctx, r.Session)
+	if err != nil {
+		return err
+	}
+	q := f.Prompt()
+	if q == nil || q.ID != r.Ledger.Asked {
+		return nil
+	}
+	for _, o := range q.Options {
+		if !o.Opens && text != "" && (strings.EqualFold(text, o.Option) || strings.EqualFold(text, o.Label)) {
+			return p.desk.Answer(ctx, r.Session, q.ID, o.Option, "")
+		}
+	}
+	if q.FreeText && text != "" {
+		return p.desk.Answer(ctx, r.Session, q.ID, "", text)
+	}
+	return session.Problemf(session.ErrBlocked, "The engine still asks: %s Answer with one of its options, or on its card; the run then goes on.", session.Line(q.Title, 300))
 }
 
 // Resumed is a run after the owner's word. It is pure. step is its newest step,

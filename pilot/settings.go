@@ -38,9 +38,10 @@ type Settings struct {
 	box    *keybox
 	getenv func(string) string
 
-	mu   sync.Mutex
-	made Decider // for config
-	of   config
+	mu    sync.Mutex
+	made  Decider // for config
+	of    config
+	shown *session.PilotSettings // as Shown last found them; nil after a change
 }
 
 // NewSettings returns settings that are kept in book; dir holds the file that
@@ -79,7 +80,7 @@ func (s *Settings) current(ctx context.Context) (c config, problem string, err e
 		}
 		c.Key = s.getenv(usualKey[provider])
 		if c.PriceIn, c.PriceOut, err = prices(s.getenv("CONSOLE_PILOT_PRICES")); err != nil {
-			return c, err.Error(), nil
+			return c, err.Error() + ".", nil
 		}
 		return c, c.problem(), nil
 	}
@@ -150,7 +151,7 @@ func prices(s string) (in, out float64, err error) {
 	in, err1 := strconv.ParseFloat(strings.TrimSpace(a), 64)
 	out, err2 := strconv.ParseFloat(strings.TrimSpace(b), 64)
 	if !ok || err1 != nil || err2 != nil || !goodPrice(in) || !goodPrice(out) {
-		return 0, 0, errors.New("CONSOLE_PILOT_PRICES is not two prices such as 3/15: USD for a million tokens sent and written.")
+		return 0, 0, errors.New("CONSOLE_PILOT_PRICES is not two prices such as 3/15: USD for a million tokens sent and written")
 	}
 	return in, out, nil
 }
@@ -204,17 +205,27 @@ func refusedf(format string, args ...any) error {
 	return session.Problemf(ErrRefused, format, args...)
 }
 
-// Shown are the settings for a page, without the key.
+// Shown are the settings for a page, without the key. They are kept until they
+// change, since every drawing of a session's page asks.
 func (s *Settings) Shown(ctx context.Context) (session.PilotSettings, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shown != nil {
+		return *s.shown, nil
+	}
 	c, problem, err := s.current(ctx)
 	if err != nil {
 		return session.PilotSettings{}, err
 	}
 	sealed, err := s.book.Meta(ctx, keyName)
-	return session.PilotSettings{
+	if err != nil {
+		return session.PilotSettings{}, err
+	}
+	s.shown = &session.PilotSettings{
 		Provider: c.Provider, Model: c.Model, BaseURL: c.BaseURL, KeyEnv: c.KeyEnv, PriceIn: c.PriceIn, PriceOut: c.PriceOut,
 		KeyKept: sealed != "", FromEnv: c.FromEnv, Problem: problem,
-	}, err
+	}
+	return *s.shown, nil
 }
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,100}$`)
@@ -222,6 +233,11 @@ var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,100}$`)
 // Change keeps other settings. A kept key goes with the provider and the address
 // that it was given for: it is never sent to another one.
 func (s *Settings) Change(ctx context.Context, in session.PilotSettings) error {
+	defer func() {
+		s.mu.Lock()
+		s.shown = nil
+		s.mu.Unlock()
+	}()
 	invalid := func(words string, args ...any) error { return session.Problemf(session.ErrInvalid, words, args...) }
 	next := kept{
 		Provider: in.Provider, Model: strings.TrimSpace(in.Model), BaseURL: strings.TrimRight(strings.TrimSpace(in.BaseURL), "/"),

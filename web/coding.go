@@ -83,7 +83,7 @@ func (s *Server) codingState(ctx context.Context, id session.ID, asked asked, lo
 	}
 	snap := view.Record.State.Snapshot
 	v.Pane = views.Pane{HTML: pane.HTML(view.Pane, snap.Format == session.ANSI || snap.Format == session.Raw), Seq: snap.Seq}
-	v.Run, err = s.runPanel(ctx, f)
+	v.Run, err = s.runPanel(ctx, f, view.Steps)
 	return v, err
 }
 

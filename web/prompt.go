@@ -2,7 +2,6 @@ package web
 
 import (
 	"net/http"
-	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -73,7 +72,7 @@ func (s *Server) apiWhole(c echo.Context) error {
 func isLasting(p session.Prompt, option string) bool {
 	for _, o := range p.Options {
 		if o.Option == option {
-			return !o.Declines() && lasting(o.Label) != ""
+			return !o.Declines() && session.Lasting(o.Label) != ""
 		}
 	}
 	return false
@@ -111,7 +110,7 @@ func promptView(id session.ID, p session.Prompt, a asked) *views.Prompt {
 		declines := o.Declines()
 		option := views.Option{Name: o.Option, Label: session.Line(pane.Text(o.Label, false), 300), Held: held && !declines}
 		if !declines {
-			option.Lasting = lasting(o.Label)
+			option.Lasting = session.Lasting(o.Label)
 		}
 		option.Asked = option.Lasting != "" && o.Option == a.option
 		v.Options = append(v.Options, option)
@@ -125,40 +124,4 @@ func watchOnly(v *views.Prompt) {
 	for i := range v.Options {
 		v.Options[i].Held, v.Options[i].Lasting, v.Options[i].Asked = true, "", false
 	}
-}
-
-// lastingWords mark an option that grants more than this once, in the words of the
-// engines whose dialogs are recorded.
-var lastingWords = []struct{ mark, words string }{
-	{"don't ask again", "You will not be asked again."},
-	{"don’t ask again", "You will not be asked again."},
-	{"do not ask again", "You will not be asked again."},
-	{"never ask again", "You will not be asked again."},
-	{"stop asking", "The engine then asks for less."},
-	{"permission mode", "The engine then asks for another kind of thing."},
-	{"from now on", "This holds for later too."},
-	{"for everyone", "This holds for later too."},
-	{"always", "This holds for later too."},
-	{"for this session", "This holds for the rest of the session."},
-	{"during this session", "This holds for the rest of the session."},
-	{"in this session", "This holds for the rest of the session."},
-	{"rest of the session", "This holds for the rest of the session."},
-	{"all edits", "This holds for other edits too."},
-	{"for these files", "This holds for later edits too."},
-	{"for this conversation", "This holds for the rest of the conversation."},
-	{"in the future", "This holds for later too."},
-	{"auto mode", "The engine then asks for less."},
-	{"auto-accept", "The engine then asks for less."},
-	{"remember", "This is remembered."},
-}
-
-// lasting says what an option allows beyond this once; empty if nothing.
-func lasting(label string) string {
-	label = strings.ToLower(label)
-	for _, l := range lastingWords {
-		if strings.Contains(label, l.mark) {
-			return l.words
-		}
-	}
-	return ""
 }

@@ -38,7 +38,7 @@ func TestOptionsThatGrantMore(t *testing.T) {
 		if got := (session.Option{Label: tt.label}).Declines(); got != tt.declines {
 			t.Errorf("%q declines = %v, want %v", tt.label, got, tt.declines)
 		}
-		if got := !(session.Option{Label: tt.label}).Declines() && lasting(tt.label) != ""; got != tt.lasting {
+		if got := !(session.Option{Label: tt.label}).Declines() && session.Lasting(tt.label) != ""; got != tt.lasting {
 			t.Errorf("%q lasting = %v, want %v", tt.label, got, tt.lasting)
 		}
 	}

@@ -11,19 +11,9 @@ import (
 )
 
 // runPanel gathers the Pilot's part of a session's page.
-func (s *Server) runPanel(ctx context.Context, f session.Facts) (views.RunPanel, error) {
+func (s *Server) runPanel(ctx context.Context, f session.Facts, steps []session.RunStep) (views.RunPanel, error) {
 	if f.Session.Runtime == session.External {
 		return views.RunPanel{Session: string(f.Session.ID), State: "none"}, nil
-	}
-	var steps []session.RunStep
-	if f.Run != nil {
-		r, log, _, err := s.desk.LatestRun(ctx, f.Session.ID)
-		if err != nil {
-			return views.RunPanel{}, err
-		}
-		if r.ID != "" {
-			f.Run, steps = &r, log
-		}
 	}
 	off := ""
 	if f.Run == nil || f.Run.State.Ended() {
