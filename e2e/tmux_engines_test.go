@@ -263,6 +263,21 @@ func (r *real) hidden() {
 	if !p.Elided {
 		r.t.Fatalf("nothing is hidden: %q", p.Body)
 	}
+	r.t.Cleanup(func() {
+		if r.t.Failed() {
+			r.t.Logf("ran %t; the screen:\n%s", r.ran("tall"), r.capture().Pane)
+		}
+	})
+	if !r.alternate() { // it draws in the scrollback, where a screen that shrinks leaves it half drawn
+		r.api.refused("POST", "/api/v1/sessions/"+r.s.ID+"/whole", object{"promptId": p.ID}, http.StatusConflict, "conflict")
+		if got := r.prompt(""); got.ID != p.ID || r.ran("tall") {
+			r.t.Errorf("the question is %+v, ran %t", got, r.ran("tall"))
+		}
+		r.pg.tap(phone, no(p))
+		r.pg.lacks("prompt-card")
+		r.ready()
+		return
+	}
 	r.pg.click("prompt-whole")
 	r.pg.reads("prompt-card", "Here is all of it")
 	r.pg.sees("prompt-card", "data-prompt-id", p.ID)
@@ -278,6 +293,12 @@ func (r *real) hidden() {
 	r.pg.tap(phone, yes(p))
 	until(r.t, "the command to run", func() bool { return r.ran("tall") })
 	r.becomes(m, "answered")
+}
+
+// alternate reports whether the engine draws in the terminal's alternate screen.
+func (r *real) alternate() bool {
+	r.t.Helper()
+	return r.tmux(filepath.Join(r.c.home, "runner-box"), "display-message", "-p", "-t", r.s.ID, "#{alternate_on}") == "1"
 }
 
 // words answers a question in words of the owner's own, from its card.

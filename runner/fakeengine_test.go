@@ -67,7 +67,10 @@ func playFake() {
 	tio.Iflag &^= unix.ICRNL | unix.IXON
 	unix.IoctlSetTermios(0, unix.TCSETS, tio)
 	f.enters, _ = strconv.Atoi(os.Getenv("FAKE_SWALLOWS"))
-	fmt.Fprint(os.Stdout, "\x1b[?1049h\x1b[?2004h")
+	if os.Getenv("FAKE_MAIN") == "" {
+		fmt.Fprint(os.Stdout, "\x1b[?1049h")
+	}
+	fmt.Fprint(os.Stdout, "\x1b[?2004h")
 	f.note("start", strings.Join(os.Args[1:], " "))
 	resized := make(chan os.Signal, 1)
 	signal2.Notify(resized, syscall.SIGWINCH)

@@ -34,6 +34,10 @@ func (t *tui) whole(a *session.Answer) session.Result {
 		return stale("The engine asks something else now. Look at the new question.")
 	case !part.Elided:
 		return session.Result{OK: true, Body: part.Body}
+	case !v.Alternate:
+		// On the main screen what an engine drew goes into tmux's history as the screen
+		// shrinks; Claude 2.1.197 then leaves its question half drawn.
+		return session.Result{Code: session.CodeConflict, Message: "This engine draws in the terminal's scrollback, so the rest of the question cannot be shown here. Look at it on that machine before you approve it."}
 	}
 	srv, err := t.server()
 	if err != nil {

@@ -99,6 +99,19 @@ func TestAPartThatStaysHidden(t *testing.T) {
 	s.refused(s.whole(p), session.CodeConflict)
 }
 
+// On the main screen a question is left half drawn by a screen that shrinks.
+func TestAScreenThatScrollsIsNotMadeTall(t *testing.T) {
+	s := onStage(t, session.Codex, "FAKE_MAIN=1").ready()
+	s.say("TALL one")
+	p := s.prompt()
+	check := s.steady(p)
+	s.refused(s.whole(p), session.CodeConflict)
+	check()
+	if s.tmux("display-message", "-p", "-t", "s_1", "#{@signalbox_desk}") != "" {
+		t.Error("the screen was given another size")
+	}
+}
+
 func TestWhatCompletesAQuestion(t *testing.T) {
 	options := []session.Option{{Label: "Yes"}, {Label: "No"}}
 	part := session.Prompt{Kind: "approval", Title: "Run it?", Body: "$ first\n[… 3 lines] ^a view all\nlast", Options: options[:1], Elided: true}
