@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	signal2 "os/signal"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -65,7 +67,7 @@ func (f *fakeTalk) Answer(a session.Answer) ([]talk.Event, [][]byte, error) {
 
 func (f *fakeTalk) Gone() (events []talk.Event) {
 	for d := range f.open {
-		events = append(events, talk.PromptClosed{Digest: d})
+		events = append(events, talk.PromptClosed{Digest: d}, talk.Said{Line: "gone with a question open"})
 	}
 	return events
 }
@@ -125,6 +127,7 @@ func init() {
 // that is no script gets an answer. TALK_START says how it starts, TALK_LOG where it
 // writes what it was sent.
 type talker struct {
+	stays  atomic.Bool // beyond the end of its input
 	out    *bufio.Writer
 	calls  chan wireEvent
 	turns  int
@@ -141,6 +144,9 @@ func playTalker() {
 		for {
 			line, err := in.ReadBytes('\n')
 			if err != nil {
+				if w.stays.Load() {
+					time.Sleep(time.Hour)
+				}
 				os.Exit(0)
 			}
 			log.Write(line)
@@ -240,6 +246,8 @@ func (w *talker) play(e wireEvent, turn string) {
 			ev.State = session.Responding
 			w.say(ev)
 			w.say(wireEvent{Do: "item", Item: &session.Item{ID: "a-" + e.Message, Turn: turn, Kind: session.ItemAnswer, Text: rest, State: session.ItemDone}})
+		case "owner":
+			w.say(wireEvent{Do: "item", Item: &session.Item{ID: "u-" + e.Message, Turn: turn, Kind: session.ItemOwner, Text: e.Text, Message: e.Message}})
 		case "runs":
 			w.say(wireEvent{Do: "item", Item: &session.Item{ID: "c-" + e.Message, Turn: turn, Kind: session.ItemCommand, Title: rest, State: session.ItemRunning}})
 		case "big":
@@ -276,6 +284,16 @@ func (w *talker) play(e wireEvent, turn string) {
 			}
 		case "deaf":
 			ignore(syscall.SIGINT)
+		case "stays":
+			w.stays.Store(true)
+		case "tells": // of its turn's end, when it is told to end
+			ch := make(chan os.Signal, 1)
+			signal2.Notify(ch, syscall.SIGINT)
+			go func() {
+				<-ch
+				w.say(wireEvent{Do: "ended", Turn: turn, Verdict: session.VerdictKilled})
+				os.Exit(0)
+			}()
 		case "file": // goes on when the file is there
 			for {
 				if _, err := os.Stat(filepath.Clean(rest)); err == nil {

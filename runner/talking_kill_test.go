@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -70,13 +71,20 @@ func killedUnderATurn(t *testing.T, spec session.Spec, env []string, first, long
 	p.command(open)
 	p.send(session.Frame{Type: session.FrameCommand, Command: &session.Command{ID: "look", Do: session.DoLook, Session: "s_1"}})
 	var lost session.Push
+	told := map[string]session.TurnReport{} // the last report of each turn
 	p.push(func(p session.Push) bool {
+		for _, r := range p.Turns {
+			told[r.Turn] = r
+		}
 		if p.Snapshot.RunState != session.Idle {
 			t.Errorf("push %d says %s", p.N, p.Snapshot.RunState)
 		}
 		lost = p
 		return p.Snapshot.LastTurn != nil && p.Snapshot.LastTurn.Verdict == session.VerdictUnknown && p.Snapshot.Seq > 1
 	})
+	if r := told["t2"]; spec.Engine == session.Generic && (!slices.Equal(r.Joined, []string{"m_2"}) || len(r.Echoed) > 0 || r.Outcome.Verdict != session.VerdictUnknown) {
+		t.Errorf("report: %+v", r)
+	}
 	if !strings.Contains(lost.Snapshot.Pane, "was lost: its runner ended while this turn ran]") || lost.Snapshot.Prompt != nil {
 		t.Errorf("pane:\n%s", lost.Snapshot.Pane)
 	}
@@ -99,7 +107,7 @@ func TestARunnerThatIsKilledUnderATalkingEngine(t *testing.T) {
 	got := func() string { b, _ := os.ReadFile(log); return string(b) }
 	gate := filepath.Join(dir, "gate")
 	killedUnderATurn(t, session.Spec{Engine: session.Generic, Runtime: session.AppServer, Trust: session.TrustEdit, Dir: dir}, env,
-		"say hello", "SCRIPT accepted; began; ask; file "+gate+".never", func() bool { return strings.Contains(got(), "file "+gate) }, "say hello")
+		"say hello", "SCRIPT accepted; began; stays; ask; file "+gate+".never", func() bool { return strings.Contains(got(), "file "+gate) }, "say hello")
 	if strings.Count(got(), "file "+gate) != 1 || !strings.Contains(got(), `"call":"begin","text":"thread-`) {
 		t.Errorf("the engine got:\n%s", got())
 	}

@@ -185,6 +185,23 @@ func TestATalkingEngineStartsWithTheFirstMessageAndStays(t *testing.T) {
 	}
 }
 
+func TestAMessageIsDrawnOnceWhoeverDrawsIt(t *testing.T) {
+	for _, order := range []string{"accepted; began; owner; echoed", "began; echoed; owner; accepted", "began; owner; owner; accepted; echoed"} {
+		g := newTalkRig(t)
+		g.sends("m_1", "SCRIPT "+order+"; ended ok")
+		s := g.idleAfter("m_1")
+		n := 0
+		for _, it := range g.items() {
+			if it.Kind == session.ItemOwner && it.Message == "m_1" && it.Turn == "t1" {
+				n++
+			}
+		}
+		if n != 1 || len(g.items()) != 1 || strings.Count(s.Pane, "❯ [") != 1 {
+			t.Errorf("%s: drawn %d times\n%+v\n%s", order, n, g.items(), s.Pane)
+		}
+	}
+}
+
 func TestAMessageIsPendingUntilItIsEchoed(t *testing.T) {
 	g := newTalkRig(t)
 	gate := filepath.Join(t.TempDir(), "gate")
@@ -303,6 +320,10 @@ func TestAnAnswerThatNamesALaterTurn(t *testing.T) {
 	if res := g.steer("m_2", "SCRIPT accepted T2"); !res.OK {
 		t.Fatalf("%+v", res)
 	}
+	eventually(t, "the names that were given, and the thread, on disk", func() bool {
+		rec, _ := g.dir.load("s_1")
+		return rec.Turns == 3 && rec.Thread != ""
+	})
 	g.must(session.Command{Do: session.DoInterrupt, Session: "s_1"})
 	eventually(t, "the end of t1", func() bool { return g.turn("t1").Outcome != nil })
 	s := g.now()
@@ -367,6 +388,9 @@ func TestAnEngineThatDoesNotSayThatItTookAMessage(t *testing.T) {
 		t.Fatalf("%+v", res)
 	}
 	free(t, g.now())
+	if s := g.now(); strings.Count(s.Pane, "❯ [") != 1 {
+		t.Errorf("pane:\n%s", s.Pane)
+	}
 	os.WriteFile(gate, nil, 0o600)
 	g.idleAfter("m_1") // it said so late
 	if r := g.turn("t1"); !slices.Equal(r.Echoed, []string{"m_1"}) {
@@ -386,7 +410,7 @@ func TestAnEngineThatDoesNotSayThatItTookAMessage(t *testing.T) {
 func TestOneTurnAtATime(t *testing.T) {
 	g := newTalkRig(t)
 	g.sends("m_1", "SCRIPT accepted; began; echoed; runs make; until interrupt; ended killed")
-	if res := g.send("m_2", "wait"); res.Code != session.CodeConflict {
+	if res := g.send("m_2", "wait"); res.Code != session.CodeConflict || !strings.Contains(res.Message, "Wait for its end") {
 		t.Errorf("without steer or preempt: %+v", res)
 	}
 	if res := g.ask(session.Command{Do: session.DoTurn, Session: "s_1", Message: "m_3", Text: "now this", Preempt: true}); !res.OK {
@@ -481,6 +505,12 @@ func TestADeathBetweenTurnsIsNoTurn(t *testing.T) {
 	if s.LastTurn.TurnID != "t1" || verdictOf(s) != session.VerdictOK || len(g.told()) != 1 {
 		t.Errorf("%+v %+v", s.LastTurn, g.told())
 	}
+	w := g.h.way.(*talking)
+	g.h.mu.Lock()
+	if w.engine != nil || g.h.rec.Lives != nil {
+		t.Errorf("it is still held: %+v", g.h.rec.Lives)
+	}
+	g.h.mu.Unlock()
 	g.talks("m_2")
 	if !strings.Contains(g.got(), `"call":"begin","text":"thread-`) {
 		t.Errorf("another conversation:\n%s", g.got())
@@ -616,7 +646,7 @@ func TestADeathWithAnOpenPrompt(t *testing.T) {
 	g.sends("m_1", "SCRIPT accepted; began; echoed; ask 1; ask 2; exit 9")
 	s := g.idleAfter("m_1")
 	free(t, s)
-	if s.Prompt != nil || verdictOf(s) != session.VerdictFailed || *s.LastTurn.ExitCode != 9 {
+	if s.Prompt != nil || verdictOf(s) != session.VerdictFailed || *s.LastTurn.ExitCode != 9 || !strings.Contains(s.Pane, "gone with a question open") {
 		t.Errorf("%+v %+v", s.Prompt, s.LastTurn)
 	}
 	g.talks("m_2")
@@ -625,7 +655,7 @@ func TestADeathWithAnOpenPrompt(t *testing.T) {
 func TestAPromptThatIsClosedElsewhere(t *testing.T) {
 	g := newTalkRig(t)
 	gate := filepath.Join(t.TempDir(), "gate")
-	g.sends("m_1", "SCRIPT accepted; began; echoed; ask 1; ask 2; file "+gate+"; close 1; until interrupt; close 2; ended killed")
+	g.sends("m_1", "SCRIPT accepted; began; echoed; ask 1; ask 1; ask 2; file "+gate+"; close 1; until interrupt; close 2; ended killed")
 	g.until("the first prompt", func(s session.Snapshot) bool { return s.Prompt != nil && s.Prompt.Digest == "d-m_11" })
 	os.WriteFile(gate, nil, 0o600)
 	g.until("the second prompt", func(s session.Snapshot) bool { return s.Prompt != nil && s.Prompt.Digest == "d-m_12" })
@@ -655,6 +685,46 @@ func TestStopEndsTheEngineAndItsTurn(t *testing.T) {
 	g.talks("m_2")
 }
 
+func TestAnEndThatTheEngineTellsAsItIsStoppedWasOurs(t *testing.T) {
+	g := newTalkRig(t)
+	g.sends("m_1", "SCRIPT accepted; began; echoed; tells; until never")
+	g.until("the command", func(s session.Snapshot) bool { return s.RunState == session.Thinking })
+	eventually(t, "the echo", func() bool { e, _ := g.journal.fate("m_1"); return !e.Unseen })
+	g.must(session.Command{Do: session.DoStop, Session: "s_1"})
+	s := g.until("the end", func(s session.Snapshot) bool { return s.LastTurn != nil })
+	if verdictOf(s) != session.VerdictKilled || s.LastTurn.RequestedBy == nil || *s.LastTurn.RequestedBy != session.ByStop {
+		t.Errorf("%+v", s.LastTurn)
+	}
+}
+
+func TestNothingIsSentThatIsNotInTheJournal(t *testing.T) {
+	g := newTalkRig(t)
+	g.talks("m_1")
+	g.journal.file.Close()
+	if res := g.send("m_2", "say hello"); res.Code != session.CodeConflict {
+		t.Errorf("%+v", res)
+	}
+	if s := g.now(); strings.Contains(g.got(), "m_2") || strings.Count(s.Pane, "❯ [") != 1 {
+		t.Errorf("it was sent:\n%s\n%s", g.got(), s.Pane)
+	}
+}
+
+func TestNothingIsSentToAnEngineThatHasEnded(t *testing.T) {
+	g := newTalkRig(t)
+	g.talks("m_1")
+	w := g.h.way.(*talking)
+	s := w.engine
+	syscall.Kill(g.pid(), syscall.SIGKILL)
+	<-s.proc.gone
+	if _, err := w.say(s, session.Command{Message: "m_2", Text: "say hello"}); err == nil {
+		t.Error("it was sent")
+	}
+	<-s.over
+	if w.led.message("m_2") != nil {
+		t.Error("it counts as handed over")
+	}
+}
+
 func TestKeysAndSizesAreRefusedInWords(t *testing.T) {
 	g := newTalkRig(t)
 	for _, do := range []session.Do{session.DoKeys, session.DoResize} {
@@ -674,6 +744,17 @@ func TestTheEndOfTheRunnerEndsTheEngine(t *testing.T) {
 	if e.Outcome == nil || e.Outcome.Verdict != session.VerdictKilled || *e.Outcome.RequestedBy != session.ByShutdown {
 		t.Errorf("%+v", e)
 	}
+	if !deadProcess(pid) {
+		t.Error("the engine lives on")
+	}
+}
+
+func TestTheEndOfTheRunnerWaitsForAnEngineThatDoesNothing(t *testing.T) {
+	g := newTalkRig(t)
+	g.sends("m_1", "SCRIPT accepted; began; echoed; deaf; stays; ended ok")
+	g.idleAfter("m_1")
+	pid := g.pid()
+	g.endTurns()
 	if !deadProcess(pid) {
 		t.Error("the engine lives on")
 	}
