@@ -292,6 +292,27 @@ func TestCancelWhileTheModelThinks(t *testing.T) {
 	}
 }
 
+// A model that answers after the owner's Stop all the same changes nothing.
+func TestADecisionAfterTheStop(t *testing.T) {
+	w := newWorld(t)
+	asked, stopped := make(chan struct{}), make(chan struct{})
+	p := w.open(decidedBy(t, chosen(func(View) (Decision, error) {
+		close(asked)
+		<-stopped
+		return instruct("too late"), nil
+	})))
+	id := w.start(p, session.RunRules{})
+	<-asked
+	if _, err := p.Cancel(bg, id); err != nil {
+		t.Fatal(err)
+	}
+	close(stopped)
+	p.work.Wait()
+	if r, steps := w.see(id); r.State != session.RunCancelled || len(steps) != 0 || len(w.messages) != 0 {
+		t.Errorf("%s after %d steps, and said %q", r.State, len(steps), w.said())
+	}
+}
+
 // chosen decides by a function.
 type chosen func(View) (Decision, error)
 

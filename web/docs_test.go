@@ -48,7 +48,7 @@ func TestTheDocumentationIsComplete(t *testing.T) {
 			t.Errorf("docs/api.md does not explain the code %s", code)
 		}
 	}
-	for _, fields := range [][]string{sessionFields, captureFields, messageFields} {
+	for _, fields := range [][]string{sessionFields, captureFields, messageFields, runFields, runStepFields} {
 		for _, f := range fields {
 			if !strings.Contains(docs, "`"+strings.TrimSuffix(f, "?")+"`") {
 				t.Errorf("docs/api.md does not name the field %s", f)
