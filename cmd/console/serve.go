@@ -62,6 +62,11 @@ func serve(ctx context.Context, f serveFlags, out, errs io.Writer) error {
 		}
 	}
 	log := logger(errs, f.verbose)
+	release, err := own(f.db)
+	if err != nil {
+		return err
+	}
+	defer release()
 	st, err := store.Open(ctx, f.db)
 	if err != nil {
 		return err
@@ -126,7 +131,7 @@ func serve(ctx context.Context, f serveFlags, out, errs io.Writer) error {
 		if f.noRunner {
 			return nil
 		}
-		return localRunner(groupCtx, st, filepath.Dir(f.db), local, log)
+		return localRunner(groupCtx, st, runnerDir(f.db), local, log)
 	})
 	group.Go(func() error {
 		<-groupCtx.Done()
@@ -172,7 +177,7 @@ func waitForRunner(ctx context.Context, d *desk.Desk) {
 
 // localRunner runs the built-in runner, which speaks to its own console over
 // the same socket and protocol as any other.
-func localRunner(ctx context.Context, st *store.Store, dir, server string, log *slog.Logger) error {
+func localRunner(ctx context.Context, st *store.Store, state, server string, log *slog.Logger) error {
 	secret := web.NewSecret()
 	const name = "built-in runner"
 	if err := st.RevokeToken(ctx, name, time.Now()); err != nil && !errors.Is(err, session.ErrNotFound) {
@@ -182,7 +187,7 @@ func localRunner(ctx context.Context, st *store.Store, dir, server string, log *
 		return fmt.Errorf("make the built-in runner's token: %w", err)
 	}
 	err := runner.Run(ctx, runner.Config{
-		Server: server, Token: secret, Name: desk.LocalRunner, StateDir: filepath.Join(dir, "runner"), Build: build(), Log: log,
+		Server: server, Token: secret, Name: desk.LocalRunner, StateDir: state, Build: build(), Log: log,
 	})
 	if err != nil {
 		return fmt.Errorf("built-in runner: %w", err)
