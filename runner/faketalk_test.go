@@ -127,11 +127,10 @@ func init() {
 // that is no script gets an answer. TALK_START says how it starts, TALK_LOG where it
 // writes what it was sent.
 type talker struct {
-	stays  atomic.Bool // beyond the end of its input
-	out    *bufio.Writer
-	calls  chan wireEvent
-	turns  int
-	answer chan session.Answer
+	stays atomic.Bool // beyond the end of its input
+	out   *bufio.Writer
+	calls chan wireEvent
+	turns int
 }
 
 const ordinary = "accepted; began; echoed; answer Hello from the engine.; ended ok"

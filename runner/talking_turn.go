@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -108,25 +107,24 @@ func (t *talking) hand(s *speaker, c session.Command) session.Result {
 	return session.Result{OK: true} // an engine that ended over it has said so in the turn's report
 }
 
-// say writes a message, which is sent by then. It returns talk.ErrNotNow if it was
-// not.
+// say writes a message, which is sent by then. It returns a Problem if it was not.
 func (t *talking) say(s *speaker, c session.Command) (*sent, error) {
 	t.feed.Lock()
 	defer t.feed.Unlock()
 	h := t.h
 	if !s.fit() {
-		return nil, errors.New("The engine has ended; the message waits a moment.")
+		return nil, session.Problemf(session.ErrConflict, "The engine has ended; the message waits a moment.")
 	}
 	h.mu.Lock()
 	steer := t.led.busy()
 	if steer && !c.Steer {
 		h.mu.Unlock()
-		return nil, errors.New("A turn has begun meanwhile; the message waits.")
+		return nil, session.Problemf(session.ErrConflict, "A turn has begun meanwhile; the message waits.")
 	}
 	h.mu.Unlock()
 	lines, err := s.proto.Say(talk.Message{ID: c.Message, Text: c.Text, Steer: steer})
 	if err != nil {
-		return nil, errors.New("The engine cannot take a message now; it waits.")
+		return nil, session.Problemf(session.ErrConflict, "The engine cannot take a message now; it waits.")
 	}
 	h.mu.Lock()
 	m := t.led.hand(c.Message, c.Text, steer, t.clock())
