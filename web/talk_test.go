@@ -243,6 +243,8 @@ func TestItemEntries(t *testing.T) {
 		{"a plan", session.Item{Kind: session.ItemPlan, Text: "- [x] a"}, `Plan||||<ul><li class="task">☑ a</li></ul>|`},
 		{"an edit counts its lines", session.Item{Kind: session.ItemEdit, Title: "a.go", Text: "@@ -1 +1,2 @@\n-a\n+b\n+c\n", State: session.ItemDone},
 			`Edited|a.go|+2 −1||<span class="ln hunk">@@ -1 +1,2 @@` + "\n" + `</span><span class="ln del">-a` + "\n" + `</span><span class="ln add">+b` + "\n" + `</span><span class="ln add">+c</span>|`},
+		{"the names of files are no lines of theirs", session.Item{Kind: session.ItemEdit, Title: "a.sql", Text: "--- a/a.sql\n+++ b/a.sql\n@@ -1 +0 @@\n--- a comment\n", State: session.ItemDone},
+			`Edited|a.sql|+0 −1||<span class="ln hunk">--- a/a.sql` + "\n" + `</span><span class="ln hunk">+++ b/a.sql` + "\n" + `</span><span class="ln hunk">@@ -1 +0 @@` + "\n" + `</span><span class="ln del">--- a comment</span>|`},
 		{"a tool", session.Item{Kind: session.ItemTool, Title: "fetch x", Text: "y", State: session.ItemFailed}, `Used|fetch x|failed||<span class="ln">y</span>|`},
 		{"an error", session.Item{Kind: session.ItemError, Text: "no"}, `Error||||<span class="ln">no</span>|`},
 		{"a kind of another day", session.Item{Kind: "hologram", Text: "<x>\ny"}, `Note||||<p>&lt;x&gt;<br>y</p>|`},
