@@ -104,6 +104,9 @@ func (r *runner) doSession(c session.Command, finish func(session.Result)) {
 		finish(refusal(err))
 		return
 	}
+	if t, talks := h.way.(*talking); talks && c.Do == session.DoStop {
+		t.askEnd(session.ByStop) // at once: what is before it may be waiting for that engine
+	}
 	arrived := r.arrives(c)
 	work := func() {
 		defer arrived()

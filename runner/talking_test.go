@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"signalbox/session"
 )
@@ -683,6 +684,27 @@ func TestStopEndsTheEngineAndItsTurn(t *testing.T) {
 	g.must(session.Command{Do: session.DoRestart, Session: "s_1"})
 	free(t, g.now())
 	g.talks("m_2")
+}
+
+func TestAStopWaitsForNoEngineThatDoesNotAnswer(t *testing.T) {
+	for _, start := range []string{"mute", ""} { // as it starts, and as it is given a message
+		g := newTalkRig(t)
+		g.manners.start, g.manners.take = time.Minute, time.Minute
+		g.next(start)
+		go g.send("m_1", "SCRIPT until never")
+		g.pid()
+		if start == "" {
+			eventually(t, "the message", func() bool { return strings.Contains(g.got(), "m_1") })
+		}
+		g.must(session.Command{Do: session.DoStop, Session: "s_1"})
+		s := g.idleAfter("m_1")
+		if verdictOf(s) != session.VerdictKilled || *s.LastTurn.RequestedBy != session.ByStop || *s.Alive {
+			t.Errorf("%q: %+v", start, s.LastTurn)
+		}
+		if r := g.turn("t1"); !slices.Equal(r.Joined, []string{"m_1"}) {
+			t.Errorf("%+v", r)
+		}
+	}
 }
 
 func TestAnEndThatTheEngineTellsAsItIsStoppedWasOurs(t *testing.T) {

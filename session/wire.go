@@ -97,7 +97,7 @@ type Refusal struct {
 // one. Numbers rise over the life of a journal, so that what was not
 // acknowledged can be sent again in order and is applied once. A number may be
 // missing: a push that was not sent yet is replaced by a newer one of its
-// session, which takes over its turns.
+// session, which takes over its turns and items.
 type Push struct {
 	N        int64        `json:"n"`
 	Session  ID           `json:"session"`
