@@ -18,7 +18,7 @@ import (
 // Prefix is the path under which Handler expects to be mounted.
 const Prefix = "/static/"
 
-//go:embed app.css live.js push.js sw.js idiomorph.js icon.svg icon-192.png icon-512.png
+//go:embed app.css live.js comfort.js push.js sw.js idiomorph.js icon.svg icon-192.png icon-512.png
 var files embed.FS
 
 type asset struct {

@@ -51,7 +51,21 @@
     if (icon.getAttribute('href') !== href) icon.setAttribute('href', href);
   }
 
+  // Who used an element that a patch takes away goes on where it was.
   function apply(html) {
+    const had = document.activeElement, around = [];
+    for (let e = had; e && e !== document.body; e = e.parentElement) e.id && around.push(e.id);
+    patch(html);
+    if (!around.length && !live?.contains(had) || had.isConnected || document.activeElement !== document.body) return;
+    for (const id of [...around, 'main']) {
+      const to = document.getElementById(id);
+      if (to && to.tabIndex < 0) to.tabIndex = -1;
+      to?.focus({ preventScroll: true });
+      if (to && document.activeElement === to) return;
+    }
+  }
+
+  function patch(html) {
     if (html.startsWith('<pre ')) {
       const end = html.indexOf('</pre>');
       if (!patchPane(html.slice(0, end))) return socket.close(); // the next one has all of it
@@ -376,7 +390,8 @@
     }
     const copy = e.target.closest('[data-copy]');
     if (copy) {
-      const from = copy.previousElementSibling;
+      const { copy: id, words = 'Copy' } = copy.dataset;
+      const from = id ? document.getElementById(id) : copy.previousElementSibling;
       try {
         await navigator.clipboard.writeText(from.textContent);
         copy.textContent = 'Copied';
@@ -384,7 +399,7 @@
         getSelection().selectAllChildren(from);
         copy.textContent = 'Selected';
       }
-      setTimeout(() => { copy.textContent = 'Copy'; }, 1500);
+      setTimeout(() => { copy.textContent = words; }, 1500);
     }
   });
   on(document, 'change', (e) => e.target.form?.hasAttribute('data-auto') && e.target.form.requestSubmit());

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"io"
+	"maps"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -82,8 +83,8 @@ func TestStyleSheetIsSmall(t *testing.T) {
 // palettes reads the colours of both themes out of app.css.
 func palettes(t *testing.T) (light, dark map[string]string) {
 	css := string(byName["app.css"].body)
-	blocks := regexp.MustCompile(`(?s):root \{(.*?)\}`).FindAllStringSubmatch(css, 2)
-	if len(blocks) != 2 {
+	blocks := regexp.MustCompile(`(?s):root(?:[:\[][^ ]*)? \{(.*?)\}`).FindAllStringSubmatch(css, 3)
+	if len(blocks) != 3 {
 		t.Fatal("app.css has not the two palettes")
 	}
 	read := func(block string) map[string]string {
@@ -93,7 +94,11 @@ func palettes(t *testing.T) (light, dark map[string]string) {
 		}
 		return m
 	}
-	return read(blocks[0][1]), read(blocks[1][1])
+	light, dark = read(blocks[0][1]), read(blocks[1][1])
+	if chosen := read(blocks[2][1]); !maps.Equal(dark, chosen) || len(dark) < 40 {
+		t.Errorf("the dark palette of the system, %v, is not that of the owner's choice, %v", dark, chosen)
+	}
+	return light, dark
 }
 
 func luminance(hex string) float64 {

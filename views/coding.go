@@ -32,6 +32,7 @@ type Coding struct {
 	Keys        *KeyPad // nil unless the engine has a terminal
 	Turns       []Turn  // newest first, for the third column; may be empty
 	Run         RunPanel
+	Muted       bool // the owner is not notified of it
 }
 
 // Banner says that the last turn failed. It goes by itself when one succeeds.

@@ -59,7 +59,7 @@ func New(v NewSession) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<form class=\"form\" data-testid=\"new-session-form\" data-check=\"/sessions/new\" data-once method=\"post\" action=\"/sessions\"><div class=\"pair\"><label class=\"field\" for=\"runner\"><span>Machine</span> <select id=\"runner\" name=\"runner\" data-recheck>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<form class=\"form\" data-testid=\"new-session-form\" data-check=\"/sessions/new\" data-once data-busy=\"Starting the engine. This can take a few seconds.\" method=\"post\" action=\"/sessions\"><div class=\"pair\"><label class=\"field\" for=\"runner\"><span>Machine</span> <select id=\"runner\" name=\"runner\" data-recheck>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

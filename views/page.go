@@ -37,12 +37,13 @@ const Fragments = "state alert placeholder pane messages sends hint keys timelin
 
 // Assets are the addresses of the static files, content hash included.
 type Assets struct {
-	CSS   string // app.css
-	Live  string // live.js
-	Morph string // idiomorph.js
-	Icon  string // icon.svg
-	Icons string // it and its kin with a number on it, from 0 up, parted by spaces
-	Touch string // icon-192.png, for home screens
+	CSS     string // app.css
+	Live    string // live.js
+	Comfort string // comfort.js
+	Morph   string // idiomorph.js
+	Icon    string // icon.svg
+	Icons   string // it and its kin with a number on it, from 0 up, parted by spaces
+	Touch   string // icon-192.png, for home screens
 }
 
 // Page is what every page has.
@@ -54,6 +55,7 @@ type Page struct {
 	SignedIn bool   // false: no navigation and no sign-out
 	Live     string // path of the page's socket; empty: the page does not change by itself
 	Flash    string // one sentence on what the last form did; empty: none
+	Look     Look
 }
 
 // document is the document's title: "(2) Fix the tests · Signalbox".

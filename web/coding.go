@@ -83,6 +83,11 @@ func (s *Server) codingState(ctx context.Context, id session.ID, asked asked, lo
 	}
 	snap := view.Record.State.Snapshot
 	v.Pane = views.Pane{HTML: pane.HTML(view.Pane, snap.Format == session.ANSI || snap.Format == session.Raw), Seq: snap.Seq}
+	told, _, err := s.store.Notified(ctx, id)
+	if err != nil {
+		return v, err
+	}
+	v.Muted = told.Muted
 	v.Run, err = s.runPanel(ctx, f, view.Steps)
 	return v, err
 }

@@ -17,7 +17,7 @@ func (s *Server) render(c echo.Context, status int, page templ.Component) error 
 }
 
 func (s *Server) page(c echo.Context, title, nav string) views.Page {
-	p := views.Page{Title: title, Assets: s.assets, Nav: nav, SignedIn: who(c).kind == "owner"}
+	p := views.Page{Title: title, Assets: s.assets, Nav: nav, SignedIn: who(c).kind == "owner", Look: lookFrom(c.Request())}
 	if p.SignedIn {
 		p.Needs = s.needs(c.Request().Context())
 	}

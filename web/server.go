@@ -65,7 +65,7 @@ func New(cfg Config) *Server {
 		hosts: knownHosts(cfg.Listen, cfg.PublicURLs), logins: &failures{},
 		beat: pingEvery, helloWait: helloWait,
 		assets: views.Assets{
-			CSS: static.Asset("app.css"), Live: static.Asset("live.js"),
+			CSS: static.Asset("app.css"), Live: static.Asset("live.js"), Comfort: static.Asset("comfort.js"),
 			Morph: static.Asset("idiomorph.js"), Icon: static.Asset("icon.svg"), Icons: static.Icons(),
 			Touch: static.Asset("icon-192.png"),
 		},
@@ -164,6 +164,7 @@ func (s *Server) routes() *echo.Echo {
 	owner.POST("/runners/:runner/adopt", s.adopt)
 	owner.GET("/settings", s.settingsPage)
 	owner.POST("/settings/history", s.saveRetention)
+	owner.POST("/settings/look", s.saveLook)
 	owner.POST("/settings/tokens", s.createToken)
 	owner.POST("/settings/tokens/revoke", s.revokeToken)
 	owner.POST("/settings/browsers/revoke", s.revokeBrowser)
