@@ -36,6 +36,7 @@ type world struct {
 	crash    func(call int, what string) (before, after bool)
 	answers  []string
 	hold     bool // turns do not end
+	saves    int
 }
 
 func newWorld(t *testing.T) *world {
@@ -164,6 +165,7 @@ func (w *world) AddRun(_ context.Context, r session.Run) error { return w.SaveRu
 func (w *world) SaveRun(_ context.Context, r session.Run, steps ...session.RunStep) error {
 	defer w.feed.Changed(r.Session)
 	return w.at("save", func() error {
+		w.saves++
 		w.runs[r.ID], _ = json.Marshal(r)
 		for _, s := range steps {
 			data, _ := json.Marshal(s)

@@ -313,6 +313,31 @@ func TestADecisionAfterTheStop(t *testing.T) {
 	}
 }
 
+// A hint that comes while the model thinks is for this decision: one that was made
+// without it is made again.
+func TestAHintWhileTheModelThinks(t *testing.T) {
+	w := newWorld(t)
+	asked, hinted := make(chan struct{}), make(chan struct{})
+	n := 0
+	p := w.open(decidedBy(t, chosen(func(v View) (Decision, error) {
+		if n++; n == 1 {
+			close(asked)
+			<-hinted
+			return instruct("without the hint"), nil
+		}
+		return Decision{Tool: Finish, Status: "done", Detail: strings.Join(v.Told, " ")}, nil
+	})))
+	id := w.start(p, session.RunRules{})
+	<-asked
+	if _, err := p.Resume(bg, id, "use make"); err != nil {
+		t.Fatal(err)
+	}
+	close(hinted)
+	if r, steps := w.end(id); !strings.Contains(r.Reason, "“use make”") || len(steps) != 1 || len(w.said()) != 0 {
+		t.Errorf("%s after %d steps: %s; it said %q", r.State, len(steps), r.Reason, w.said())
+	}
+}
+
 // chosen decides by a function.
 type chosen func(View) (Decision, error)
 
@@ -335,6 +360,26 @@ func TestADecisionThatCameTooLate(t *testing.T) {
 	w.end(id)
 	if len(w.messages) != 0 || len(w.answers) != 0 {
 		t.Errorf("it said %q and answered %q", w.said(), w.answers)
+	}
+}
+
+// An owner who writes while the model thinks goes first.
+func TestTheOwnerWritesMeanwhile(t *testing.T) {
+	w := newWorld(t)
+	n := 0
+	id := w.start(w.open(decidedBy(t, chosen(func(v View) (Decision, error) {
+		if n++; n == 1 {
+			w.change(func(f *session.Facts) { f.Queued = 1 })
+			return instruct("not knowing of it"), nil
+		}
+		return Decision{Tool: Finish, Status: "done", Detail: strings.Join(v.Told, " "), Usage: session.RunUsage{Input: 5}}, nil
+	}))), session.RunRules{})
+	w.until(id, "the decision to be given up", func(session.Run, []session.RunStep) bool { w.mu.Lock(); defer w.mu.Unlock(); return w.saves > 1 })
+	w.change(func(f *session.Facts) {
+		f.Queued, f.Newest = 0, &session.Message{Author: session.ByOwner, Text: "use port 80", Order: 4}
+	})
+	if r, _ := w.end(id); len(w.messages) != 0 || !strings.Contains(r.Reason, "“use port 80”") {
+		t.Errorf("it said %q; %s", w.said(), r.Reason)
 	}
 }
 

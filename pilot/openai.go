@@ -9,9 +9,6 @@ import (
 	"github.com/openai/openai-go/v3/option"
 )
 
-// errUnreached is a model that gave no answer, and may give one later.
-var errUnreached = errors.New("the deciding model gave no answer")
-
 // gpt decides by the chat completions of OpenAI, which many other providers and
 // local servers speak too.
 type gpt struct {

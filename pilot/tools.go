@@ -1,12 +1,16 @@
 package pilot
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
 
 	"signalbox/session"
 )
+
+// errUnreached is a model that gave no answer, and may give one later.
+var errUnreached = errors.New("the deciding model gave no answer")
 
 // Asking a model. A request that stalls is given up after askWait and made again,
 // as are those that the provider turns away for now (429, 5xx), with back-off and

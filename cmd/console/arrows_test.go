@@ -36,6 +36,9 @@ var foreign = map[string][]string{
 	"modernc.org/sqlite":          {"store", "desk", "pilot", "web", "cmd/console"},
 	"github.com/a-h/templ":        {"views", "web", "cmd/console"},
 	"github.com/spf13/cobra":      {"cmd/console"},
+
+	"github.com/anthropics/anthropic-sdk-go": {"pilot", "cmd/console"},
+	"github.com/openai/openai-go/v3":         {"pilot", "cmd/console"},
 }
 
 type pkg struct {
