@@ -25,7 +25,7 @@ func TestConversation(t *testing.T) {
 			t.Errorf("the cost is not told: %q", end)
 		}
 		answer := pg.Locator("[data-kind=answer]").First()
-		for selector, n := range map[string]int{"h3": 1, "strong": 1, "ol li": 2, "pre": 1, "table": 1, "img": 0, "a": 2} {
+		for selector, n := range map[string]int{"h2": 1, "strong": 1, "ol li": 2, "pre": 1, "table": 1, "img": 0, "a": 2} {
 			if got, _ := answer.Locator(selector).Count(); got != n {
 				t.Errorf("%d %s in the answer, want %d", got, selector, n)
 			}
@@ -76,6 +76,49 @@ func TestConversation(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// A conversation with everything in it, in both themes: no violation of axe-core's
+// rules, and on a phone no target under 44 px.
+func TestConversationIsAccessible(t *testing.T) {
+	k := start(t, withSpeakers(t)).talk(t, protocols[0])
+	k.ends("markdown please")
+	k.ends("lines 60")
+	k.ends("hostile words")
+	k.ends("fail the model is overloaded")
+	k.api.say(k.id, "patch it")
+	k.headline("needs-you")
+	k.api.say(k.id, "answer when it is done")
+	look := func(p profile, scheme *playwright.ColorScheme, path string) {
+		t.Run(p.name+"-"+string(*scheme), func(t *testing.T) {
+			pg := k.page(t, p)
+			if err := pg.EmulateMedia(playwright.PageEmulateMediaOptions{ColorScheme: scheme}); err != nil {
+				t.Fatal(err)
+			}
+			pg.visit(path)
+			pg.live()
+			if found := pg.violations(); len(found) > 0 {
+				t.Errorf("%s: %d violations\n%s", path, len(found), strings.Join(found, "\n"))
+			}
+			if small := pg.targets(); p.touch && len(small) > 0 {
+				t.Errorf("%s: %d small targets\n%s", path, len(small), strings.Join(small, "\n"))
+			}
+			pg.fits()
+		})
+	}
+	for _, path := range []string{"/sessions/" + k.id, "/sessions/" + k.id + "?view=pane"} {
+		look(phone, playwright.ColorSchemeLight, path)
+		look(desktop, playwright.ColorSchemeDark, path)
+	}
+	prompt := k.api.session(k.id)
+	if prompt.Headline != "needs-you" {
+		t.Fatalf("the session reads %s", prompt.Headline)
+	}
+	call[object](k.api, "POST", "/api/v1/sessions/"+k.id+"/interrupt", nil, 202)
+	k.headline("done")
+	waiting := k.api.say(k.id, "wait for-ever")
+	k.become(waiting.ID, "delivered")
+	look(narrow, playwright.ColorSchemeDark, "/sessions/"+k.id) // a turn that can be joined
 }
 
 // Every end of a turn is told in words.

@@ -54,7 +54,7 @@ func TestAConversationIsPatchedByEntries(t *testing.T) {
 	if n := doc.Find("[data-talk] > li").Length(); n != 3 {
 		t.Fatalf("%d entries on the page, want 3", n)
 	}
-	attr(t, find(t, doc, "pane"), "aria-hidden", "true")
+	attr(t, find(t, doc, "pane"), "inert", "")
 
 	path := doc.Find("main").AttrOr("data-live", "")
 	same := p.live(path)

@@ -75,6 +75,7 @@ func nested(words string) bool {
 type writer struct {
 	source []byte
 	out    bytes.Buffer
+	headed bool // there was a heading
 }
 
 // blocks writes the children of n.
@@ -103,7 +104,7 @@ func (w *writer) node(n ast.Node, depth int) {
 	case *ast.TextBlock: // of a tight list
 		w.blocks(n, depth)
 	case *ast.Heading:
-		w.in([]string{"h3", "h3", "h4"}[min(n.Level, 3)-1], n, depth)
+		w.in(w.heading(n), n, depth)
 	case *ast.Blockquote:
 		w.in("blockquote", n, depth)
 	case *ast.List:
@@ -132,6 +133,15 @@ func (w *writer) node(n ast.Node, depth int) {
 	default:
 		w.inline(n, depth)
 	}
+}
+
+// heading keeps the order of ranks: what stands in a page begins at the second.
+func (w *writer) heading(n *ast.Heading) string {
+	if n.Level > 2 && w.headed {
+		return "h3"
+	}
+	w.headed = true
+	return "h2"
 }
 
 // itemTag tells the entries of a list of tasks, which have boxes for bullets.

@@ -13,7 +13,8 @@ func TestHTML(t *testing.T) {
 	for _, c := range []struct{ name, words, want string }{
 		{"a paragraph keeps its lines", "one\ntwo", "<p>one<br>two</p>"},
 		{"emphasis and code", "*a* **b** `c<d`", "<p><em>a</em> <strong>b</strong> <code>c&lt;d</code></p>"},
-		{"headings stay below those of the page", "# A\n#### B", "<h3>A</h3><h4>B</h4>"},
+		{"headings stay below those of the page", "# A\n#### B", "<h2>A</h2><h3>B</h3>"},
+		{"and in their order", "#### A", "<h2>A</h2>"},
 		{"lists", "- a\n- b\n\n3. c", `<ul><li>a</li><li>b</li></ul><ol start="3"><li>c</li></ol>`},
 		{"tasks", "- [x] a\n- [ ] b", `<ul><li class="task">☑ a</li><li class="task">☐ b</li></ul>`},
 		{"a fence, with its language", "```go\nx := \"<\"\n```", `<p class="to">go</p><pre tabindex="0">x := &#34;&lt;&#34;` + "\n</pre>"},
@@ -83,7 +84,7 @@ func FuzzHTML(f *testing.F) {
 	}
 	allowed := map[string][]string{
 		"p": {"class"}, "span": {"class"}, "div": {"class", "tabindex"}, "pre": {"tabindex"}, "ol": {"start"}, "a": {"href", "rel", "target"},
-		"h3": nil, "h4": nil, "blockquote": nil, "ul": nil, "li": {"class"}, "hr": nil, "table": nil, "tr": nil, "th": nil, "td": nil,
+		"h2": nil, "h3": nil, "blockquote": nil, "ul": nil, "li": {"class"}, "hr": nil, "table": nil, "tr": nil, "th": nil, "td": nil,
 		"code": nil, "em": nil, "strong": nil, "s": nil, "br": nil,
 	}
 	f.Fuzz(func(t *testing.T, words string) {
