@@ -2,6 +2,7 @@ package desk
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"signalbox/session"
@@ -44,19 +45,27 @@ func (d *Desk) AnswerAs(ctx context.Context, by By, id session.ID, promptID, opt
 	if err != nil {
 		return err
 	}
-	given := store.Answered{At: d.Now(), Prompt: p.ID, Title: p.Title, Answer: text, Author: by.Author, Browser: by.Name}
+	answer := text
 	if p.Kind == "login" && option == "" {
-		given.Answer = "a text that is not kept" // a key or a code
+		answer = "a text that is not kept" // a key or a code
 	}
 	for _, o := range p.Options {
 		if o.Option == option {
-			given.Answer = o.Label
+			answer = o.Label
 		}
 	}
-	if err := d.store.AddAnswer(context.WithoutCancel(ctx), id, given); err != nil {
-		d.log.Error("keep who answered", "session", id, "err", err) // it was answered all the same
-	}
+	d.keepAnswer(ctx, by, id, *p, answer)
 	return nil
+}
+
+// keepAnswer keeps who answered what. It was answered all the same if that fails.
+func (d *Desk) keepAnswer(ctx context.Context, by By, id session.ID, p session.Prompt, answer string) {
+	err := d.store.AddAnswer(context.WithoutCancel(ctx), id, store.Answered{
+		At: d.Now(), Prompt: p.ID, Title: p.Title, Answer: answer, Author: by.Author, Browser: by.Name,
+	})
+	if err != nil {
+		d.log.Error("keep who answered", "session", id, "err", err)
+	}
 }
 
 // checkAnswer refuses an answer that the prompt does not offer: what matches no
@@ -79,9 +88,14 @@ func checkAnswer(p session.Prompt, option, text string) error {
 	return session.Problemf(session.ErrInvalid, "This prompt has no option %q. Nothing was pressed.", session.Line(option, 60))
 }
 
-// Keys sends raw keys to an engine in a terminal. While a prompt is live they are
-// refused, unless promptID names it.
+// Keys is KeysAs for somebody unknown.
 func (d *Desk) Keys(ctx context.Context, id session.ID, keys []string, promptID string) error {
+	return d.KeysAs(ctx, By{}, id, keys, promptID)
+}
+
+// KeysAs sends raw keys to an engine in a terminal. While a prompt is live they are
+// refused, unless promptID names it.
+func (d *Desk) KeysAs(ctx context.Context, by By, id session.ID, keys []string, promptID string) error {
 	f, err := d.Session(ctx, id)
 	if err != nil {
 		return err
@@ -93,7 +107,13 @@ func (d *Desk) Keys(ctx context.Context, id session.ID, keys []string, promptID 
 		}
 		c.Answer = &session.Answer{Digest: p.Digest}
 	}
-	return d.press(ctx, f, c)
+	if err := d.press(ctx, f, c); err != nil {
+		return err
+	}
+	if p := f.Prompt(); p != nil {
+		d.keepAnswer(ctx, by, id, *p, "the keys "+strings.Join(keys, " "))
+	}
+	return nil
 }
 
 // Resize gives the engine's screen a size in cells, or back to the desk with 0.

@@ -30,8 +30,11 @@ func TestAnAnswerIsKeptWithWhoGaveIt(t *testing.T) {
 		if err := o.AnswerAs(t.Context(), By{}, made.ID, "p_other", "yes", ""); err == nil {
 			t.Error("a stale answer was taken")
 		}
+		if err := o.KeysAs(t.Context(), By{session.ByScript, "token ci"}, made.ID, []string{"Down", "Enter"}, ask("picker")); err != nil {
+			t.Fatal(err)
+		}
 		kept, err := o.st.Answers(t.Context(), made.ID, time.Time{}, 9)
-		if err != nil || len(kept) != 2 {
+		if err != nil || len(kept) != 3 {
 			t.Fatalf("%+v, %v", kept, err)
 		}
 		if a := kept[0]; a.Answer != "Yes, you may" || a.Title != "May I? approval" || a.Author != session.ByOwner || a.Browser != "Safari on iPhone" || a.Prompt == "" {
@@ -39,6 +42,9 @@ func TestAnAnswerIsKeptWithWhoGaveIt(t *testing.T) {
 		}
 		if a := kept[1]; a.Answer != "a text that is not kept" || a.Author != session.ByPilot {
 			t.Errorf("the second is %+v", a)
+		}
+		if a := kept[2]; a.Answer != "the keys Down Enter" || a.Browser != "token ci" {
+			t.Errorf("the third is %+v", a)
 		}
 	})
 }

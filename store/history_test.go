@@ -132,6 +132,24 @@ func TestPanesAreReadBackAsTheyWere(t *testing.T) {
 	}
 }
 
+func TestPanesAreKeptWholeNowAndThen(t *testing.T) {
+	var f frame
+	since, longest := 0, 0
+	for n := range int64(300) { // each differs in one line only
+		_, f = f.next(n+1, strings.Replace(tall(0), "line 30 ", fmt.Sprintf("line %d ", n), 1))
+		if since++; f.keyOf(n+1) == 0 {
+			since = 0
+		}
+		longest = max(longest, since)
+	}
+	if longest != frameDeltas {
+		t.Errorf("%d deltas in a row, want %d", longest, frameDeltas)
+	}
+	if stored, after := f.next(301, strings.Repeat("x", frameMost+1)); len(stored) != frameMost+1 || after != (frame{}) {
+		t.Errorf("a large pane is kept in memory, or by a delta of %d bytes", len(stored))
+	}
+}
+
 // counted checks that what states say of the moments is so.
 func counted(t *testing.T, s *Store) {
 	t.Helper()
@@ -221,6 +239,15 @@ func TestOldHistoryGoes(t *testing.T) {
 	}
 	if _, pane, err := s.Latest(bg, idle.ID); pane != tall(0) || err != nil {
 		t.Errorf("the only one of an idle session: %v", err)
+	}
+	n := int64(0)
+	if err := s.EachMoment(bg, ss.ID, func(m Moment) error {
+		if n++; m.Snapshot.Pane != tall(int(m.Place())-1) {
+			return fmt.Errorf("moment %d is not as it was pushed", m.Place())
+		}
+		return nil
+	}); err != nil || n != e.Moments {
+		t.Errorf("%d of %d can be read: %v", n, e.Moments, err)
 	}
 	if a := must(s.Answers(bg, ss.ID, time.Time{}, 10))(t); len(a) != 1 || a[0].Title != "new?" {
 		t.Errorf("answers %+v", a)

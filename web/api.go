@@ -247,7 +247,7 @@ func (s *Server) apiKeys(c echo.Context) error {
 	if len(in.Keys) == 0 {
 		return session.Problemf(session.ErrInvalid, `Say which keys, such as {"keys":["Escape"]}.`)
 	}
-	if err := s.desk.Keys(c.Request().Context(), sessionID(c), in.Keys, in.PromptID); err != nil {
+	if err := s.desk.KeysAs(c.Request().Context(), s.by(c), sessionID(c), in.Keys, in.PromptID); err != nil {
 		return err
 	}
 	return c.JSON(http.StatusOK, struct{}{})

@@ -176,6 +176,10 @@ func (s *Server) codingLive(c echo.Context) error {
 				list, err := s.beside(ctx, id)
 				return []templ.Component{views.Needs(s.needs(ctx)), views.SessionRows(list)}, err
 			}})
+		} else {
+			parts = append(parts, part{of: session.AnySession, pace: besidePace, draw: func(ctx context.Context) ([]templ.Component, error) {
+				return []templ.Component{views.Needs(s.needs(ctx))}, nil
+			}})
 		}
 		return s.live(c, parts...)
 	})

@@ -34,7 +34,7 @@ func (s *Server) keys(c echo.Context) error {
 	if key == "" {
 		return s.onSession(c, session.Problemf(session.ErrInvalid, "Choose a key to press."), asked{}, "")
 	}
-	if err := s.desk.Keys(c.Request().Context(), id, []string{key}, c.FormValue("promptId")); err != nil {
+	if err := s.desk.KeysAs(c.Request().Context(), s.by(c), id, []string{key}, c.FormValue("promptId")); err != nil {
 		return s.onSession(c, err, asked{}, "")
 	}
 	return back(c, "/sessions/"+string(id))

@@ -71,6 +71,9 @@ func TestTheListIsInTheOwnersOrder(t *testing.T) {
 	if line := found.Find("[data-testid=session-row] .row-line span").Text(); line != "compiling the importer" || !strings.Contains(found.Find("#listfilters").Text(), "1 session found for “importer”") {
 		t.Errorf("found %q", line)
 	}
+	if got := doc.Find("[data-session=" + done + "] .row-do button").Text(); got != "Archive" || doc.Find("[data-session="+asks+"] .row-do").Length() != 0 {
+		t.Errorf("what is done offers %q", got)
+	}
 	var filters []string
 	doc.Find(".filters a").Each(func(_ int, s *goquery.Selection) {
 		filters = append(filters, strings.Join(strings.Fields(s.Text()), " "))
