@@ -165,6 +165,31 @@ func TestWhatAModelIsAsked(t *testing.T) {
 	}
 }
 
+// A server of one's own may want no key, and is sent none of the environment's.
+func TestAModelWithoutAKey(t *testing.T) {
+	for _, name := range []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "OPENAI_ORG_ID"} {
+		t.Setenv(name, "of-the-environment")
+	}
+	for _, a := range apis {
+		t.Run(a.provider, func(t *testing.T) {
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				for name, values := range r.Header {
+					if strings.Contains(strings.Join(values, " "), "of-the-environment") {
+						t.Errorf("%s carries what is in the environment", name)
+					}
+				}
+				w.Header().Set("Content-Type", "application/json")
+				io.WriteString(w, a.answer("ask", `{"question":"?"}`, "", ""))
+			}))
+			defer srv.Close()
+			d, err := newDecider(config{kept: kept{Provider: a.provider, Model: "m", BaseURL: srv.URL + strings.TrimSuffix(a.path, map[string]string{"anthropic": a.path, "openai": "/chat/completions"}[a.provider])}}).Decide(bg, view())
+			if err != nil || d.Tool != Ask {
+				t.Errorf("%+v, %v", d, err)
+			}
+		})
+	}
+}
+
 func TestProvidersThatSayNo(t *testing.T) {
 	for _, a := range apis {
 		for _, tt := range []struct {
