@@ -262,12 +262,14 @@ func (t *tui) send(text string) session.Result {
 // draw themselves anew, and listen to nothing then.
 func (t *tui) back(stands, echoed func(view) bool) bool {
 	since, again := time.Now(), false
-	t.until(t.pace().free+t.pace().enter, func(v view) bool {
+	preset, _ := screenPreset(t.h.spec().Engine)
+	long := max(t.pace().free, preset.Settle)
+	t.until(long+t.pace().enter, func(v view) bool {
 		t.h.mu.Lock()
 		taken := t.worked
 		t.h.mu.Unlock()
 		again = stands(v)
-		return again || taken || v.Dead || echoed(v) || time.Since(since) >= t.pace().free
+		return again || taken || v.Dead || echoed(v) || time.Since(since) >= long
 	})
 	return again
 }
