@@ -90,6 +90,12 @@ func (l *ledger) busy() bool {
 	return slices.ContainsFunc(l.sent, func(m *sent) bool { return m.taken && m.turn == "" && !m.echoed })
 }
 
+// mute reports whether the engine owes nothing but a word about a message, which
+// it did not give in time.
+func (l *ledger) mute() bool {
+	return !l.busy() && slices.ContainsFunc(l.sent, func(m *sent) bool { return m.doubted && !m.taken })
+}
+
 // isOpen reports whether a turn has not ended.
 func (l *ledger) isOpen(t *spell) bool { return slices.Contains(l.open, t) }
 

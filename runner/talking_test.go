@@ -408,6 +408,32 @@ func TestAnEngineThatDoesNotSayThatItTookAMessage(t *testing.T) {
 	g.talks("m_3")
 }
 
+// An engine that never says that it took a message, and takes no other before it
+// did, is ended for the next one, which goes to a new process.
+func TestAnEngineThatNeverAnswersHoldsNothingBack(t *testing.T) {
+	g := newTalkRig(t)
+	g.talks("m_0")
+	if res := g.send("m_1", "NOTNOW"); res.Code != session.CodeConflict {
+		t.Fatalf("%+v", res)
+	}
+	first := g.pid()
+	if res := g.send("m_2", "SCRIPT until interrupt"); res.Code != session.CodeInDoubt {
+		t.Fatalf("%+v", res)
+	}
+	if res := g.send("m_3", "NOTNOW"); res.Code != session.CodeConflict {
+		t.Fatalf("%+v", res)
+	}
+	g.idleAfter("m_2")
+	if r := g.turn("t2"); r.Outcome.Verdict != session.VerdictUnknown || !r.Silent || !slices.Equal(r.Joined, []string{"m_2"}) {
+		t.Errorf("%+v", r)
+	}
+	free(t, g.now())
+	g.talks("m_3")
+	if n := strings.Count(g.got(), "pid "); n != 2 || !strings.Contains(g.now().Pane, "did not say that it took a message") {
+		t.Errorf("%d processes, the first %d:\n%s", n, first, g.now().Pane)
+	}
+}
+
 func TestOneTurnAtATime(t *testing.T) {
 	g := newTalkRig(t)
 	g.sends("m_1", "SCRIPT accepted; began; echoed; runs make; until interrupt; ended killed")

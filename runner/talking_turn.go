@@ -124,6 +124,12 @@ func (t *talking) say(s *speaker, c session.Command) (*sent, error) {
 	h.mu.Unlock()
 	lines, err := s.proto.Say(talk.Message{ID: c.Message, Text: c.Text, Steer: steer})
 	if err != nil {
+		h.mu.Lock()
+		mute := t.led.mute()
+		h.mu.Unlock()
+		if mute { // what is in doubt holds no later message back (contract §6)
+			s.fail("It did not say that it took a message, and could take no other.")
+		}
 		return nil, session.Problemf(session.ErrConflict, "The engine cannot take a message now; it waits.")
 	}
 	h.mu.Lock()
