@@ -124,12 +124,19 @@ func HeadlineOf(f Facts) Headline {
 		return FailedHeadline // a new epoch forgot the turn, the message did not
 	case last != nil && last.Verdict == VerdictOK:
 		return Done
-	case last == nil && f.Status() == StatusCompleted:
+	case last == nil && f.Status() == StatusCompleted && f.endSeen():
 		return Done
 	case free(f.Status()):
 		return ReadyHeadline // idle, or free after an end that we asked for
 	}
 	return UnknownHeadline
+}
+
+// endSeen reports whether a free engine, of whose last turn no report is held, has
+// shown an end of it: on its screen, or by the newest request's. A new epoch that
+// says nothing of it leaves it unknown.
+func (f Facts) endSeen() bool {
+	return RuntimeOf(f.Session, f.State.Snapshot).Screen() || f.Newest != nil && f.Newest.State == Answered
 }
 
 // endedWell reports whether an engine that is gone went by our wish or with
@@ -139,7 +146,9 @@ func (f Facts) endedWell() bool {
 	switch {
 	case snap.Exit != nil && *snap.Exit == 0:
 		return true
-	case snap.EngineRuntime == Tmux && snap.Problem != "": // our runner would know of a code
+	case snap.Problem != "" && snap.EngineRuntime != Tmux: // it could not be started; the turns before say nothing of that
+		return false
+	case snap.Problem != "": // our runner would know of a code
 		return last != nil && last.Verdict == VerdictKilled && last.RequestedBy != nil && *last.RequestedBy == ByStop
 	}
 	return last != nil && (last.Verdict == VerdictKilled || last.Verdict == VerdictOK)

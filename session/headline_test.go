@@ -27,6 +27,11 @@ func TestHeadline(t *testing.T) {
 		f.State.Snapshot = gone
 		f.State.Snapshot.EngineRuntime, f.State.Snapshot.Problem = Tmux, "Its pane is gone."
 	}
+	unstarted := func(f *Facts) {
+		f.State.Snapshot = gone
+		f.State.Snapshot.EngineRuntime, f.State.Snapshot.Problem = ChildProcess, "The folder does not exist."
+	}
+	by := func(r Runtime) func(*Facts) { return func(f *Facts) { f.Session.Runtime = r } }
 	byStop := &LastTurn{Verdict: VerdictKilled, RequestedBy: ptr(ByStop)}
 	handoff := func(f *Facts) { f.Handoff = true }
 	stale := func(f *Facts) { f.Fresh = false }
@@ -66,7 +71,10 @@ func TestHeadline(t *testing.T) {
 		{"an opening message that a hook refused", facts(StatusIdle, nil), ReadyHeadline}, // it is skipped
 		{"one that the turn failed under before it was shown", facts(StatusCompleted, failed, newest(Message{State: NotSent, Outcome: VerdictFailed})), FailedHeadline},
 		{"done", facts(StatusCompleted, ok), Done},
-		{"done by the screen", facts(StatusCompleted, nil), Done},
+		{"done by the screen", facts(StatusCompleted, nil, by(Tmux)), Done},
+		{"a new epoch does not say how it ended", facts(StatusCompleted, nil, by(ChildProcess)), ReadyHeadline},
+		{"a new epoch does not say it, the message does", facts(StatusCompleted, nil, by(ChildProcess), newest(Message{State: Answered, Outcome: VerdictOK})), Done},
+		{"its folder is gone after a good turn", facts(StatusError, ok, unstarted), FailedHeadline},
 		{"free after an end we asked for", facts(StatusCompleted, killed), ReadyHeadline},
 		{"free after an end nobody knows", facts(StatusCompleted, unknown), ReadyHeadline},
 		{"what it does is unknown, how it ended is not", facts(StatusUnknown, failed), FailedHeadline},
