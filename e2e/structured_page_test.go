@@ -226,7 +226,8 @@ func TestConversationCards(t *testing.T) {
 		pg.soon(p, "prompt-card", "data-kind", "approval")
 		pg.tap(p, "No,")
 		until(t, "the turn to end", func() bool { return k.api.session(k.id).Headline == "done" || k.api.session(k.id).Headline == "ready" })
-		pg.visit("/sessions/" + k.id)
+		pg.lacks("prompt-card") // the page that follows the answer has come
+		pg.soon(p, "session-header", "data-headline", "done")
 		if text, _ := pg.Locator("[data-kind=command][data-state=declined]").TextContent(); !contains(text, "rm -rf /") || !contains(text, "Declined") {
 			t.Errorf("a declined command stands as %q", text)
 		}
