@@ -32,6 +32,7 @@ type wire struct {
 	mu      sync.Mutex
 	conns   map[net.Conn]bool
 	stalled atomic.Int64 // until when, in Unix nanoseconds
+	lag     atomic.Int64 // how late each piece is, in nanoseconds
 }
 
 func newWire(t testing.TB, to func() string) *wire {
@@ -69,6 +70,7 @@ func (w *wire) pass(from, to net.Conn) {
 	b := make([]byte, 4096)
 	for {
 		n, err := from.Read(b)
+		time.Sleep(time.Duration(w.lag.Load()))
 		for time.Now().UnixNano() < w.stalled.Load() {
 			time.Sleep(5 * time.Millisecond)
 		}
