@@ -72,7 +72,24 @@ func (d *Desk) Board(ctx context.Context) (Board, error) {
 
 // Search is Board for the sessions that hold q's words, or the archived ones.
 func (d *Desk) Search(ctx context.Context, q store.Query) (Board, error) {
-	return d.readBoard(ctx, q)
+	if q.Archived {
+		return d.readBoard(ctx, q)
+	}
+	all, err := d.Board(ctx)
+	if err != nil {
+		return Board{}, err
+	}
+	holding, err := d.store.Holding(ctx, q.Text)
+	if err != nil {
+		return Board{}, err
+	}
+	var items []Listed
+	for _, it := range all.Items {
+		if holding[it.Facts.Session.ID] {
+			items = append(items, it)
+		}
+	}
+	return boardOf(items), nil
 }
 
 func (d *Desk) readBoard(ctx context.Context, q store.Query) (Board, error) {

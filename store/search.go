@@ -77,6 +77,26 @@ func (s *Store) IndexScreens(ctx context.Context, most int, all bool, now time.T
 	return n, nil
 }
 
+// Holding returns the sessions that are not archived and hold a text, as Query.Text
+// chooses them.
+func (s *Store) Holding(ctx context.Context, text string) (ids map[session.ID]bool, err error) {
+	query, args := `SELECT id FROM sessions WHERE archived = 0 AND (instr(search, ?1) > 0`, []any{strings.ToLower(text)}
+	if match := matchQuery(text); match != "" {
+		query, args = query+` OR number IN (SELECT rowid FROM search WHERE search MATCH ?2)`, append(args, match)
+	}
+	ids = map[session.ID]bool{}
+	err = s.each(ctx, func(row scanner) error {
+		var id session.ID
+		err := row.Scan(&id)
+		ids[id] = true
+		return err
+	}, query+`)`, args...)
+	if err != nil {
+		return nil, fmt.Errorf("search for sessions: %w", inWords(err))
+	}
+	return ids, nil
+}
+
 // matchQuery is what a person typed as a query of FTS5: every word, as the
 // beginning of one. It is empty if there is none.
 func matchQuery(typed string) string {

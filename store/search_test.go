@@ -16,7 +16,14 @@ func titles(t *testing.T, s *Store, text string) string {
 		t.Fatalf("search for %q: %v", text, err)
 	}
 	var names []string
+	held := must(s.Holding(bg, text))(t)
+	if len(held) != len(items) {
+		t.Errorf("%q: %d sessions hold it, and %d records are found", text, len(held), len(items))
+	}
 	for _, r := range items {
+		if !held[r.Session.ID] {
+			t.Errorf("%q: %s does not hold it, and is found", text, r.Session.Title)
+		}
 		names = append(names, r.Session.Title)
 	}
 	return fmt.Sprint(names)
