@@ -193,7 +193,10 @@ func (d *Device) signed(header string) error {
 	if err != nil || len(sig) != 64 {
 		return errors.New("a signature of another kind")
 	}
-	key := &ecdsa.PublicKey{Curve: elliptic.P256(), X: new(big.Int).SetBytes(public[1:33]), Y: new(big.Int).SetBytes(public[33:])}
+	key, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), public)
+	if err != nil {
+		return err
+	}
 	sum := sha256.Sum256([]byte(parts[0] + "." + parts[1]))
 	if !ecdsa.Verify(key, sum[:], new(big.Int).SetBytes(sig[:32]), new(big.Int).SetBytes(sig[32:])) {
 		return errors.New("a wrong signature")
