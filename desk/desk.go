@@ -20,6 +20,7 @@ import (
 type Desk struct {
 	store   *store.Store
 	feed    *session.Feed
+	kept    session.Feed // of what is stored: feed may tell of a change before
 	log     *slog.Logger
 	now     func() time.Time
 	started time.Time
@@ -81,6 +82,10 @@ func (d *Desk) Store() *store.Store { return d.store }
 
 // Feed tells of changes.
 func (d *Desk) Feed() *session.Feed { return d.feed }
+
+// Kept tells of changes once they are stored, for who reads the store: Feed tells
+// of some before, so that a page is drawn while the disk works.
+func (d *Desk) Kept() *session.Feed { return &d.kept }
 
 // Now is the console's clock.
 func (d *Desk) Now() time.Time { return d.now().UTC() }

@@ -73,11 +73,13 @@ func (d *Desk) loadView(ctx context.Context, id session.ID) (v View, err error) 
 func (d *Desk) changed(id session.ID) {
 	d.views.forget(id)
 	d.feed.Changed(id)
+	d.kept.Changed(id)
 }
 
 func (d *Desk) changedAll() {
 	d.views.forgetAll()
 	d.feed.ChangedAll()
+	d.kept.ChangedAll()
 }
 
 // early returns what is to be told of a snapshot's state before it is durable.
@@ -103,6 +105,7 @@ func (d *Desk) showAhead(s session.Session, in store.Ingest) {
 
 // stored follows up on early once the snapshot is durable, or has failed.
 func (d *Desk) stored(id session.ID, saved store.Saved, err error) {
+	defer d.kept.Changed(id)
 	switch {
 	case err != nil, saved.Messages > 0, saved.Applied && !d.views.shows(id, saved.State):
 		d.changed(id)

@@ -77,7 +77,7 @@ func (w *world) later(d time.Duration) {
 	w.feed.Changed("s_1")
 }
 
-func (w *world) Feed() *session.Feed { return &w.feed }
+func (w *world) Kept() *session.Feed { return &w.feed }
 
 func (w *world) Look(context.Context, session.ID) (f session.Facts, pane string, err error) {
 	err = w.at("look", func() error { f, pane = w.facts, w.pane; return nil })

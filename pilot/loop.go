@@ -15,7 +15,7 @@ import (
 // Desk is what the Pilot needs of the desk: to look, to act, to tell.
 type Desk interface {
 	Now() time.Time
-	Feed() *session.Feed
+	Kept() *session.Feed // tells of changes once they are stored
 	Look(ctx context.Context, id session.ID) (session.Facts, string, error)
 	Message(ctx context.Context, id session.ID, message string) (session.Message, error)
 	Say(ctx context.Context, id session.ID, in desk.Instruction) (session.Message, error)
@@ -46,7 +46,7 @@ const (
 
 // follow pursues the run to its end, or to the Pilot's.
 func (p *Pilot) follow(l *loop) {
-	changed, stop := p.desk.Feed().Watch(l.session) // before the first look, so that no change is missed
+	changed, stop := p.desk.Kept().Watch(l.session) // before the first look, so that no change is missed
 	defer stop()
 	trouble := time.Duration(0)
 	for p.ctx.Err() == nil {

@@ -78,6 +78,29 @@ func TestARunOnAnOlderRunner(t *testing.T) {
 	}
 }
 
+// A page that is open is drawn before a snapshot is stored; the Pilot, which reads
+// what is stored, hears of it afterwards.
+func TestARunIsWokenByWhatIsStored(t *testing.T) {
+	b := start(t)
+	p := b.withPilot(`{"tool":"instruct","text":"go"}`, `{"tool":"finish","status":"done"}`)
+	defer p.Close()
+	r := b.join("box")
+	page := b.signIn()
+	for range 20 {
+		id := b.codex("box")
+		r.stored(r.push(id, busy))
+		ws := page.live("/sessions/" + id + "/live")
+		patch(t, ws)
+		run := b.api("POST", "/sessions/"+id+"/runs", object{"goal": "go"}).want(http.StatusCreated).object()["id"].(string)
+		r.stored(r.push(id, free))
+		c := r.command(session.DoTurn)
+		r.push(id, busy, began(c.Message))
+		r.push(id, free, over(c.Message, &session.LastTurn{Verdict: session.VerdictOK, TurnID: "turn-of-" + c.Message, At: b.now()}))
+		b.until("the end of the run", func() bool { return b.run(run)["state"] == "done" })
+		ws.Close()
+	}
+}
+
 func TestAConsoleWithoutThePilot(t *testing.T) {
 	b := start(t)
 	b.join("box")
