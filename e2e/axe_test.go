@@ -80,7 +80,16 @@ func TestEveryPageIsAccessible(t *testing.T) {
 	empty := api.external("Empty")
 	own := api.shell(c.repository("project"), nil).ID
 	api.turn(own, "echo hello; exit 3")
+	wrong := c.login(t, phone, "/sessions/"+failed.ID+"/history")
+	if err := wrong.Locator("[data-testid=wrong] summary").Click(); err != nil {
+		t.Fatal(err)
+	}
+	if err := wrong.Locator("[data-testid=wrong] button").First().Click(); err != nil {
+		t.Fatal(err)
+	}
+	wrong.sees("case")
 	pages := []string{
+		"/cases", "/sessions/" + failed.ID + "/history?at=1&q=red", "/?archived=1", "/?q=red",
 		"/", "/?headline=failed", "/?q=nothing-of-this-name", "/sessions/new", "/runners", "/settings", "/offline",
 		"/sessions/" + failed.ID, "/sessions/" + asks.ID, "/sessions/" + works.ID, "/sessions/" + empty.ID, "/sessions/" + own,
 		"/sessions/" + failed.ID + "/history", "/sessions/s_none",
