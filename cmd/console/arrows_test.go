@@ -29,7 +29,7 @@ var arrows = map[string][]string{
 	"views":             {},
 	"static":            {},
 	"web/pane":          {},
-	"web/markdown":      {},
+	"web/markdown":      {"web/pane"},
 	"web/push":          {"session", "store"},
 	"web/push/pushtest": {"store", "web/push"}, // for tests
 	"web":               {"session", "desk", "store", "views", "static", "web/pane", "web/markdown", "web/push"},
@@ -39,7 +39,7 @@ var arrows = map[string][]string{
 // foreign are packages that only one room may know, wherever they are reached from.
 var foreign = map[string][]string{
 	"github.com/labstack/echo/v4": {"web", "cmd/console"},
-	"modernc.org/sqlite":          {"store", "desk", "pilot", "web", "cmd/console"},
+	"modernc.org/sqlite":          {"store", "desk", "pilot", "web", "web/push", "web/push/pushtest", "cmd/console"},
 	"github.com/a-h/templ":        {"views", "web", "cmd/console"},
 	"github.com/spf13/cobra":      {"cmd/console"},
 
