@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/playwright-community/playwright-go"
 )
 
 // through is an address of the console's as it is reached over w.
@@ -48,7 +46,7 @@ func TestABadConnection(t *testing.T) {
 	pg.typeText("echo sent over a bad connection")
 	answered := make(chan error, 1)
 	go func() { // the answer does not come, so neither does the click's end
-		answered <- pg.hook("composer-send").First().Click(playwright.LocatorClickOptions{NoWaitAfter: playwright.Bool(true)})
+		answered <- pg.hook("composer-send").First().Click()
 	}()
 	until(t, "the message to come", func() bool { return len(api.messages(own.ID)) == 1 })
 	w.cut()
