@@ -113,6 +113,9 @@ func TestAWrongStatusIsSavedAndReplayed(t *testing.T) {
 	each(t, []profile{desktop, phone, narrow, noScript}, func(t *testing.T, p profile) {
 		pg := c.login(t, p, "/sessions/"+s.ID)
 		pg.fits()
+		if err := pg.Locator(".more > summary").Click(); err != nil {
+			t.Fatal(err)
+		}
 		if err := pg.Locator("[data-testid=wrong] summary").Click(); err != nil {
 			t.Fatal(err)
 		}
