@@ -2,6 +2,7 @@ package runner
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -146,7 +147,8 @@ func (t *tui) awake(digest string) {
 	})
 }
 
-// saysNo notes whether the running turn's question is being declined.
+// saysNo notes whether the running turn's question is being declined, or the turn
+// cut by a key: where its end then says that it was cut, that was asked for here.
 func (t *tui) saysNo(no bool) {
 	t.h.mu.Lock()
 	changed := t.h.rec.Runs != nil && t.h.rec.Runs.No != no
@@ -286,6 +288,9 @@ func (t *tui) keys(keys []string, named *session.Answer) session.Result {
 			return session.Result{Code: session.CodeBlocked, Message: "The engine asks something, and a key would answer it. Answer the question instead, or name it with the keys."}
 		case r.Prompt == nil && named != nil && named.Digest != "":
 			return stale("The engine does not ask this any more, so no key was pressed.")
+		}
+		if slices.Contains(keys, "Escape") || slices.Contains(keys, "C-c") {
+			t.saysNo(true) // a turn that this cuts was cut from here
 		}
 		err = t.press(sc, keys...)
 		switch {

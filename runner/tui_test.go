@@ -194,6 +194,9 @@ func TestNothingIsTypedIntoADialog(t *testing.T) {
 		t.Errorf("%+v", res)
 	}
 	eventually(t, "the decline", func() bool { return len(s.happened("declined")) == 1 })
+	if last := s.ended(1); last.Verdict != session.VerdictKilled || *last.RequestedBy != session.ByInterrupt {
+		t.Errorf("a turn that a key of the owner's cut ended %+v", last)
+	}
 	// What was held may come again: it was not handed over.
 	s.ready()
 	if res := s.ask(session.Command{Do: session.DoTurn, Session: "s_1", Message: "m_p", Text: "now"}); !res.OK {
