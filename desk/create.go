@@ -27,6 +27,7 @@ type NewSession struct {
 	Override    bool
 	Command     []string
 	Reads       session.Engine
+	Preset      string // name of one of the owner's; empty: none
 }
 
 // WorkdirError is a folder that is not fit to start in.
@@ -59,6 +60,9 @@ func (d *Desk) Create(ctx context.Context, n NewSession) (session.Session, error
 		s.Runner = "" // nobody here holds it, whatever was asked for
 	} else {
 		if err := d.place(ctx, &s); err != nil {
+			return session.Session{}, err
+		}
+		if err := d.withPreset(ctx, &s, n.Preset); err != nil {
 			return session.Session{}, err
 		}
 		report := d.Workdir(ctx, s.Runner, s.Dir)

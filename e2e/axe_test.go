@@ -90,7 +90,7 @@ func TestEveryPageIsAccessible(t *testing.T) {
 	wrong.sees("case")
 	pages := []string{
 		"/cases", "/sessions/" + failed.ID + "/history?at=1&q=red", "/?archived=1", "/?q=red",
-		"/", "/?headline=failed", "/?q=nothing-of-this-name", "/sessions/new", "/runners", "/settings", "/offline",
+		"/", "/?headline=failed", "/?q=nothing-of-this-name", "/sessions/new", "/runners", "/settings", "/settings/presets", "/settings/about", "/offline",
 		"/sessions/" + failed.ID, "/sessions/" + asks.ID, "/sessions/" + works.ID, "/sessions/" + empty.ID, "/sessions/" + own,
 		"/sessions/" + failed.ID + "/history", "/sessions/s_none",
 	}

@@ -76,6 +76,12 @@ func (r *runner) do(ctx context.Context, c session.Command, reply func(session.R
 		}()
 	case session.DoPanes:
 		go func() { finish(session.Result{OK: true, Panes: r.outside(ctx)}) }()
+	case session.DoPreview:
+		if c.Spec == nil {
+			finish(session.Result{Code: session.CodeInvalid, Message: "The command says nothing of the engine to start."})
+			return
+		}
+		finish(preview(*c.Spec))
 	case session.DoSettle:
 		go func() { finish(session.Result{OK: true, Fates: r.fates(ctx, c.Messages)}) }()
 	case session.DoOpen, session.DoRestart, session.DoTurn, session.DoInterrupt, session.DoStop,

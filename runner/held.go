@@ -144,6 +144,9 @@ func (h *held) spec() session.Spec {
 // program, each with a sentence of its own.
 func checkLaunch(spec session.Spec, env []string) error {
 	var program, missing string
+	if err := checkExtra(spec); err != nil {
+		return err
+	}
 	switch spec.Runtime {
 	case session.ChildProcess, "":
 		preset, err := presetOf(spec)

@@ -181,6 +181,9 @@ func (p Preset) launch(spec session.Spec, thread, policy, text string) (launch, 
 		return launch{}, session.Problemf(session.ErrInvalid, "The instruction holds a NUL character, which no program can be given.")
 	}
 	trust, err := p.trust(spec.Trust)
+	if err == nil {
+		err = checkExtra(spec)
+	}
 	if err != nil {
 		return launch{}, err
 	}
@@ -189,9 +192,9 @@ func (p Preset) launch(spec session.Spec, thread, policy, text string) (launch, 
 		return launch{}, session.Problemf(session.ErrTooLarge,
 			"The instruction is %d KiB and %s takes at most %d KiB. Put it in a file and name the file.", len(text)>>10, p.Program, argMost>>10)
 	}
-	l := launch{program: p.Program}
+	l := launch{program: p.Program, env: slices.Clone(spec.Extra.Env)}
 	if trust.Env != "" {
-		l.env = []string{trust.Env}
+		l.env = append(l.env, trust.Env)
 	}
 	if p.Engine == session.Custom {
 		l.args = append(slices.Clone(spec.Command[1:]), text)
@@ -201,7 +204,7 @@ func (p Preset) launch(spec session.Spec, thread, policy, text string) (launch, 
 	if thread != "" && p.Again != "" {
 		line = p.Again
 	}
-	line = strings.Replace(line, "{trust}", trust.Flags, 1)
+	line = strings.Replace(withExtra(line), "{trust}", trust.Flags, 1)
 	if long {
 		line += " " + p.OnStdin
 		l.stdin = text
@@ -209,9 +212,7 @@ func (p Preset) launch(spec session.Spec, thread, policy, text string) (launch, 
 		line += " " + p.Text
 	}
 	fill := strings.NewReplacer("{thread}", thread, "{policy}", policy, "{text}", text)
-	for _, word := range strings.Fields(line) {
-		l.args = append(l.args, fill.Replace(word))
-	}
+	l.args = spelled(line, spec.Extra.Args, fill.Replace)
 	return l, nil
 }
 

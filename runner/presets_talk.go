@@ -83,6 +83,9 @@ func (p TalkPreset) missing() string { return Preset{Program: p.Program}.missing
 // to begin one.
 func (p TalkPreset) launch(spec session.Spec, thread string) (launch, error) {
 	trust, err := p.trust(spec.Trust)
+	if err == nil {
+		err = checkExtra(spec)
+	}
 	if err != nil {
 		return launch{}, err
 	}
@@ -90,15 +93,14 @@ func (p TalkPreset) launch(spec session.Spec, thread string) (launch, error) {
 	if thread != "" {
 		line = p.Again
 	}
-	l := launch{program: p.Program}
+	l := launch{program: p.Program, env: slices.Clone(spec.Extra.Env)}
+	line = withExtra(line)
 	if !p.Says {
 		line = strings.Replace(line, "{trust}", trust.Flags, 1)
 	}
-	for _, word := range strings.Fields(line) {
-		l.args = append(l.args, strings.ReplaceAll(word, "{thread}", thread))
-	}
+	l.args = spelled(line, spec.Extra.Args, func(word string) string { return strings.ReplaceAll(word, "{thread}", thread) })
 	if trust.Env != "" {
-		l.env = []string{trust.Env}
+		l.env = append(l.env, trust.Env)
 	}
 	return l, nil
 }

@@ -152,6 +152,9 @@ func (p ScreenPreset) missing() string { return Preset{Program: p.Program}.missi
 // with thread, which otherwise names a new one.
 func (p ScreenPreset) argv(spec session.Spec, thread string, again bool) (argv, env []string, err error) {
 	trust, err := p.trust(spec.Trust)
+	if err == nil {
+		err = checkExtra(spec)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -162,13 +165,12 @@ func (p ScreenPreset) argv(spec session.Spec, thread string, again bool) (argv, 
 	if again {
 		line = p.Again
 	}
-	line = strings.Replace(line, "{trust}", trust.Flags, 1)
-	argv = []string{p.Program}
-	for _, word := range strings.Fields(line) {
-		argv = append(argv, strings.ReplaceAll(word, "{thread}", thread))
-	}
+	line = strings.Replace(withExtra(line), "{trust}", trust.Flags, 1)
+	fill := func(word string) string { return strings.ReplaceAll(word, "{thread}", thread) }
+	argv = append([]string{p.Program}, spelled(line, spec.Extra.Args, fill)...)
+	env = slices.Clone(spec.Extra.Env)
 	if trust.Env != "" {
-		env = []string{trust.Env}
+		env = append(env, trust.Env)
 	}
 	return argv, env, nil
 }

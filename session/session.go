@@ -103,6 +103,8 @@ type Session struct {
 	CreatedAt time.Time
 	StoppedAt time.Time // zero unless the owner ended the session and did not start it again
 	Archived  bool
+	Preset    string   // name of the owner's preset; empty: none
+	Extra     Extra    // what the preset added as the session began
 	Adopted   *PaneRef // where the owner started the engine by hand; nil: a runner started it
 }
 

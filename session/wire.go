@@ -170,6 +170,7 @@ const (
 	DoResize    Do = "resize"    // give the screen this size; 0 gives it back to the desk
 	DoWhole     Do = "whole"     // show all of Answer's prompt, if that very prompt is live
 	DoPanes     Do = "panes"     // list engines that the owner started in a tmux of their own
+	DoPreview   Do = "preview"   // the command line that Spec would be started with
 	DoLeave     Do = "leave"     // let go of an adopted pane, whose engine lives on
 )
 
@@ -212,6 +213,8 @@ type Spec struct {
 	// Adopt is the pane in which the owner started the engine: it is held there, and
 	// never started in its place.
 	Adopt *PaneRef `json:"adopt,omitempty"`
+
+	Extra Extra `json:"extra,omitzero"` // the owner's own, of a preset
 }
 
 // ScreenEngine is the engine whose screens are shown.
@@ -219,7 +222,7 @@ func (s Spec) ScreenEngine() Engine { return Session{Engine: s.Engine, Reads: s.
 
 // SpecOf is what a runner needs to hold s.
 func SpecOf(s Session) Spec {
-	return Spec{Engine: s.Engine, Runtime: s.Runtime, Dir: s.Dir, Trust: s.Trust, Command: s.Command, Reads: s.Reads, Adopt: s.Adopted}
+	return Spec{Engine: s.Engine, Runtime: s.Runtime, Dir: s.Dir, Trust: s.Trust, Command: s.Command, Reads: s.Reads, Adopt: s.Adopted, Extra: s.Extra}
 }
 
 // Result answers a command. OK is false with the code and the sentence of an error.
@@ -232,6 +235,8 @@ type Result struct {
 	Workdir *WorkdirReport  `json:"workdir,omitempty"` // DoWorkdir
 	Fates   map[string]Fate `json:"fates,omitempty"`   // DoSettle, by message
 	Panes   []PaneFound     `json:"panes,omitempty"`   // DoPanes
+	Argv    []string        `json:"argv,omitempty"`    // DoPreview: the program and its arguments
+	Env     []string        `json:"env,omitempty"`     // DoPreview: what is added to the environment
 	Body    string          `json:"body,omitempty"`    // DoWhole: the prompt's, with nothing left out
 }
 

@@ -11,18 +11,23 @@ import (
 )
 
 const sessionColumns = `s.id, s.title, s.engine, s.runtime, s.dir, s.runner, s.trust, s.command,
-	s.reads, s.override, s.workdir, s.created, s.stopped, s.archived, s.adopted`
+	s.reads, s.override, s.workdir, s.created, s.stopped, s.archived, s.adopted, s.preset, s.extra`
 
 // sessionDest is where to scan sessionColumns; fill then completes s.
 func sessionDest(s *session.Session) (dest []any, fill func() error) {
-	var command, adopted string
+	var command, adopted, extra string
 	var created, stopped int64
 	dest = []any{&s.ID, &s.Title, &s.Engine, &s.Runtime, &s.Dir, &s.Runner, &s.Trust, &command,
-		&s.Reads, &s.Override, &s.Workdir, &created, &stopped, &s.Archived, &adopted}
+		&s.Reads, &s.Override, &s.Workdir, &created, &stopped, &s.Archived, &adopted, &s.Preset, &extra}
 	return dest, func() error {
 		s.CreatedAt, s.StoppedAt = fromNano(created), fromNano(stopped)
 		if adopted != "" {
 			if err := json.Unmarshal([]byte(adopted), &s.Adopted); err != nil {
+				return err
+			}
+		}
+		if extra != "" {
+			if err := json.Unmarshal([]byte(extra), &s.Extra); err != nil {
 				return err
 			}
 		}
@@ -70,10 +75,18 @@ func (b *batch) createSession(ss session.Session) error {
 		}
 		adopted = string(text)
 	}
-	r, err := b.exec(`INSERT INTO sessions (id, title, engine, runtime, dir, runner, trust, command, reads, override, workdir, created, stopped, archived, search, adopted)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	extra := ""
+	if !ss.Extra.Empty() {
+		text, err := json.Marshal(ss.Extra)
+		if err != nil {
+			return err
+		}
+		extra = string(text)
+	}
+	r, err := b.exec(`INSERT INTO sessions (id, title, engine, runtime, dir, runner, trust, command, reads, override, workdir, created, stopped, archived, search, adopted, preset, extra)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		string(ss.ID), ss.Title, string(ss.Engine), string(ss.Runtime), ss.Dir, ss.Runner, string(ss.Trust), command,
-		string(ss.Reads), ss.Override, string(ss.Workdir), nano(ss.CreatedAt), nano(ss.StoppedAt), ss.Archived, searchText(ss), adopted)
+		string(ss.Reads), ss.Override, string(ss.Workdir), nano(ss.CreatedAt), nano(ss.StoppedAt), ss.Archived, searchText(ss), adopted, ss.Preset, extra)
 	if err != nil {
 		return err
 	}

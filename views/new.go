@@ -9,6 +9,7 @@ type NewSession struct {
 	Engines     []Choice // engines of the chosen runner, each with version or "not found on this machine"
 	Trusts      []Choice // levels the chosen engine offers, with what they mean
 	Runtimes    []Choice // how the engine is held; drawn only if there are several
+	Presets     []Choice // the owner's, of the chosen engine; drawn only if there are some
 	Reads       []Choice // engines whose screens a custom command shows; drawn only if Custom
 	Custom      bool     // the chosen engine is a command of the owner's
 	Command     string   // the custom command, as typed

@@ -3,6 +3,7 @@ package views
 // Runners is the page "/runners".
 type Runners struct {
 	Page
+	Error    *Problem
 	Sentence string // "Two machines, one connected."
 	Rows     []Runner
 	Connect  Connect
@@ -43,7 +44,7 @@ type Engine struct {
 
 // Connect is how another machine is connected.
 type Connect struct {
-	Words   string // one or two sentences
-	Command string // to be run there
-	Token   string // how its token is made
+	Command string // to be run there, with its token, which is shown this once; empty: not made yet
+	Install string // the same for a machine without the program: fetches it from here first
+	System  string // which machines that suits: "linux, amd64"
 }

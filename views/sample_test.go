@@ -227,7 +227,7 @@ func runnersPage() views.Runners {
 			}},
 			{ID: "r_2", Name: "laptop", Words: "Last seen 10:42", Facts: "Debian 13 · amd64 · signalbox 0.3.0", Note: "tmux is missing: install it with “apt install tmux”.", Engines: []views.Engine{{Name: "OpenCode", Version: "1.0.3", Found: true, Trusts: "Edit, Full"}}},
 		},
-		Connect: views.Connect{Words: "Install Signalbox there and run this. It keeps the connection and comes back by itself.", Command: "console runner --server https://signalbox.example.ts.net --token TOKEN", Token: "Make TOKEN on the settings page, or with “console token create --name laptop”."},
+		Connect: views.Connect{Command: "console runner --server https://signalbox.example.ts.net --token TOKEN --name laptop", Install: "curl", System: "linux, amd64"},
 	}
 }
 

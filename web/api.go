@@ -23,13 +23,14 @@ func (s *Server) apiCreate(c echo.Context) error {
 		Override    bool            `json:"override"`
 		Command     []string        `json:"command"`
 		Reads       session.Engine  `json:"reads"`
+		Preset      string          `json:"preset"`
 	}
 	if err := decode(c, &in); err != nil {
 		return err
 	}
 	made, err := s.desk.Create(c.Request().Context(), desk.NewSession{
 		Engine: in.Engine, Runtime: in.Runtime, Dir: in.Dir, Title: in.Title, Runner: in.Runner, Trust: in.Trust,
-		Instruction: in.Instruction, Author: author(c), Override: in.Override, Command: in.Command, Reads: in.Reads,
+		Instruction: in.Instruction, Author: author(c), Override: in.Override, Command: in.Command, Reads: in.Reads, Preset: in.Preset,
 	})
 	if err != nil {
 		return err

@@ -117,6 +117,7 @@ type sessionJSON struct {
 	Trust           *session.Trust    `json:"trust"`
 	Command         []string          `json:"command,omitempty"`
 	Reads           session.Engine    `json:"reads,omitempty"`
+	Preset          string            `json:"preset,omitempty"`
 	Override        bool              `json:"override,omitempty"`
 	Workdir         session.Workdir   `json:"workdir,omitempty"`
 	CreatedAt       *string           `json:"createdAt"`
@@ -141,7 +142,7 @@ func toSession(f session.Facts, activity time.Time) sessionJSON {
 	}
 	return sessionJSON{
 		ID: s.ID, Title: s.Title, Engine: s.Engine, Runtime: s.Runtime, Dir: s.Dir,
-		Runner: none(s.Runner), Trust: none(s.Trust), Command: s.Command, Reads: s.Reads,
+		Runner: none(s.Runner), Trust: none(s.Trust), Command: s.Command, Reads: s.Reads, Preset: s.Preset,
 		Override: s.Override, Workdir: s.Workdir,
 		CreatedAt: stamp(s.CreatedAt), LastActivityAt: stamp(activity),
 		Headline: session.HeadlineOf(f), Status: f.Status(),

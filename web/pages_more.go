@@ -146,11 +146,6 @@ func (s *Server) runnersView(ctx context.Context) (views.Runners, error) {
 	}
 	looks.Wait()
 	v.Sentence = machines(len(runners), connected)
-	v.Connect = views.Connect{
-		Words:   "A runner holds the engines of one machine. To connect another machine, run this there:",
-		Command: "console runner --server " + s.address() + " --token TOKEN --name NAME",
-		Token:   "NAME is how you will know the machine. TOKEN is made on the settings page, or here with: console token create --kind runner --name NAME",
-	}
 	return v, nil
 }
 

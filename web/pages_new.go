@@ -20,17 +20,17 @@ func lines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
 // newForm is what was typed into the form of a new session.
 type newForm struct {
-	runner, dir, title, instruction, command string
-	engine, reads                            session.Engine
-	trust                                    session.Trust
-	runtime                                  session.Runtime
-	override                                 bool
+	runner, dir, title, instruction, command, preset string
+	engine, reads                                    session.Engine
+	trust                                            session.Trust
+	runtime                                          session.Runtime
+	override                                         bool
 }
 
 func readNewForm(c echo.Context) newForm {
 	return newForm{
 		runner: c.FormValue("runner"), dir: strings.TrimSpace(c.FormValue("dir")), title: c.FormValue("title"),
-		instruction: lines(c.FormValue("instruction")), command: c.FormValue("command"),
+		instruction: lines(c.FormValue("instruction")), command: c.FormValue("command"), preset: c.FormValue("preset"),
 		engine: session.Engine(c.FormValue("engine")), reads: session.Engine(c.FormValue("reads")),
 		trust: session.Trust(c.FormValue("trust")), runtime: session.Runtime(c.FormValue("runtime")),
 		override: c.FormValue("override") == "1",
@@ -105,6 +105,18 @@ func (s *Server) newView(c echo.Context, form newForm) (views.NewSession, error)
 			}
 		}
 		v.TrustNote = "The console adds no flag to your own command: what it may do is what it does."
+	}
+	presets, err := s.store.Presets(c.Request().Context())
+	if err != nil {
+		return v, err
+	}
+	for _, p := range presets {
+		if p.Engine == found.Engine {
+			v.Presets = append(v.Presets, views.Choice{Value: p.Name, Words: p.Name, Selected: p.Name == form.preset})
+		}
+	}
+	if len(v.Presets) > 0 {
+		v.Presets = append([]views.Choice{{Words: "None"}}, v.Presets...)
 	}
 	runtime := form.runtime
 	if !slices.Contains(found.Runtimes, runtime) && len(found.Runtimes) > 0 {
@@ -198,7 +210,7 @@ func (s *Server) create(c echo.Context) error {
 	made, err := s.desk.Create(c.Request().Context(), desk.NewSession{
 		Engine: form.engine, Runtime: form.runtime, Dir: form.dir, Title: form.title, Runner: form.runner, Trust: form.trust,
 		Instruction: strings.TrimSpace(form.instruction), Author: session.ByOwner, Override: form.override,
-		Command: command, Reads: form.reads,
+		Command: command, Reads: form.reads, Preset: form.preset,
 	})
 	if err != nil {
 		field := ""

@@ -98,6 +98,7 @@ func TestNoRouteServesAStranger(t *testing.T) {
 func TestTokensOfOneUse(t *testing.T) {
 	b := start(t)
 	may := map[string]string{"push": "POST /api/v1/sessions/:id/snapshots", "runner": "GET /api/v1/runner"}
+	const program = "GET /download/console" // what a runner token's machine is to run
 	for kind, only := range may {
 		token := b.token("a "+kind, kind)
 		b.eachRoute(func(name, method, path string) {
@@ -109,6 +110,9 @@ func TestTokensOfOneUse(t *testing.T) {
 				if a.status == http.StatusForbidden || a.status == http.StatusUnauthorized {
 					t.Errorf("a %s token may not %s: %d", kind, name, a.status)
 				}
+				return
+			}
+			if kind == "runner" && name == program {
 				return
 			}
 			if a.status != http.StatusForbidden {

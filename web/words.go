@@ -214,6 +214,9 @@ func whereInFull(s session.Session) string {
 	if t := may[s.Trust]; t != "" && s.Engine != session.Custom {
 		w += " · " + t
 	}
+	if s.Preset != "" {
+		w += " · preset " + s.Preset
+	}
 	if s.Override {
 		switch s.Workdir {
 		case session.WorkdirNotGit:

@@ -32,7 +32,9 @@ var arrows = map[string][]string{
 	"web/markdown":      {"web/pane"},
 	"web/push":          {"session", "store"},
 	"web/push/pushtest": {"store", "web/push"}, // for tests
-	"web":               {"session", "desk", "store", "views", "static", "web/pane", "web/markdown", "web/push"},
+	"licences":          {},
+	"licences/generate": {},
+	"web":               {"session", "desk", "store", "views", "static", "licences", "web/pane", "web/markdown", "web/push"},
 	"cmd/console":       {"session", "detect", "store", "runner", "desk", "pilot", "web"},
 }
 
