@@ -26,6 +26,7 @@ func (d *Desk) Push(ctx context.Context, id session.ID, snap session.Snapshot) (
 		return Taken{}, session.Problemf(session.ErrConflict,
 			"Only external sessions take pushed snapshots; this one is held by runner %q.", s.Runner)
 	}
+	snap = rendered(s, snap)
 	now := d.Now()
 	saved, err := d.store.SaveSnapshot(ctx, store.Ingest{
 		Session: id, Snapshot: snap, Reading: read(s, snap), Now: now, Early: d.early(id, snap.Pane),
@@ -54,6 +55,7 @@ func (d *Desk) Take(ctx context.Context, runner, journal string, p session.Push,
 	if len(p.Snapshot.Pane) > session.MaxPane {
 		return tooLarge
 	}
+	p.Snapshot = rendered(s, p.Snapshot)
 	in := store.Ingest{
 		Session: p.Session, Snapshot: p.Snapshot, Reading: read(s, p.Snapshot), Turns: p.Turns, Items: p.Items,
 		Now:  d.Now().UTC().Round(0), // as it would be read back
@@ -76,6 +78,15 @@ func (d *Desk) Take(ctx context.Context, runner, journal string, p session.Push,
 }
 
 var tooLarge = session.Problemf(session.ErrTooLarge, "A pane may hold at most 1 MiB. Send its last rows only.")
+
+// rendered is a snapshot whose pane is text that a person can read, on every page
+// and in every export: of a stream, the screen that it draws.
+func rendered(s session.Session, snap session.Snapshot) session.Snapshot {
+	if snap.Format == session.Raw || session.RuntimeOf(s, snap).Screen() {
+		return detect.Rendered(snap)
+	}
+	return snap
+}
 
 // read is what the detectors make of a snapshot. Runtimes that report in data
 // are read by session.Next, which needs no screen.

@@ -77,6 +77,34 @@ func ReadSnapshot(engine session.Engine, snap session.Snapshot) session.Reading 
 	})
 }
 
+// Rendered is the snapshot as a person would see it: an unrendered stream becomes
+// the rows of its screen, which read the same; any other is returned as it is.
+func Rendered(snap session.Snapshot) session.Snapshot {
+	in := Input{Pane: snap.Pane, Format: snap.Format, Cols: snap.Cols, Rows: snap.Rows, Cursor: snap.Cursor, Title: snap.Title}
+	if snap.Format != session.Raw && (snap.Format == session.Plain || !moves(in)) {
+		return snap
+	}
+	in = render(in)
+	rows := strings.Split(in.Pane, "\n")
+	for i := range rows {
+		rows[i] = strings.TrimRight(rows[i], " ")
+	}
+	snap.Pane, snap.Format, snap.Cols, snap.Rows = strings.Join(rows, "\n"), in.Format, in.Cols, in.Rows
+	snap.Cursor, snap.Title = in.Cursor, in.Title
+	if len(snap.Pane) > session.MaxPane { // a colour for every cell
+		snap.Pane = session.PlainText(snap.Pane)
+	}
+	return snap
+}
+
+// moves reports whether a pane moves the cursor about: it was not rendered.
+func moves(in Input) bool {
+	s := screens.Get().(*screen)
+	defer s.release()
+	s.load(in)
+	return s.moves
+}
+
 // Read reads one screen. Evidence counts rows from 0 at the top of the screen.
 func Read(in Input) session.Reading { return read(in, "") }
 

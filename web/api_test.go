@@ -151,6 +151,19 @@ func TestTheOrderOfSnapshots(t *testing.T) {
 	}
 }
 
+// A stream is shown as the screen that it draws, on the page and by the API.
+func TestAStreamIsShownAsItsScreen(t *testing.T) {
+	b := start(t)
+	id := b.external(session.Codex)
+	b.push(id, object{"pane": "\x1b[2J\x1b[3;3HWould\x1b[3;9Hyou\x1b[3;13Hlike\x1b[5;3Hthat?", "format": "raw", "cols": 40, "rows": 6}).want(http.StatusOK)
+	if got := b.api("GET", "/sessions/"+id+"/capture", nil).object()["pane"].(string); session.PlainText(got) != "\n\n  Would you like\n\n  that?\n" {
+		t.Errorf("capture: %q", got)
+	}
+	if shown := b.signIn().get("/sessions/" + id).page().Find(`[data-testid=pane]`).Text(); !strings.Contains(shown, "  Would you like") {
+		t.Errorf("the page shows %q", shown)
+	}
+}
+
 func TestAVerdictOfTheFutureIsUnknown(t *testing.T) {
 	b := start(t)
 	id := b.external(session.Codex)
