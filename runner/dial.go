@@ -71,7 +71,7 @@ func quoted(body []byte) string {
 	if json.Unmarshal(body, &answer) != nil || answer.Error.Message == "" {
 		return ""
 	}
-	return " It says: " + session.CleanDetail(answer.Error.Message)
+	return " It says: " + strings.TrimSuffix(session.CleanDetail(answer.Error.Message), ".") + "."
 }
 
 // greet says hello and waits for the console's answer. A refusal for good is a

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -29,7 +30,7 @@ func detectCommand() *cobra.Command {
 		Use: "detect [FILE]", Short: "Read a pane and say what the engine does",
 		Args: func(_ *cobra.Command, given []string) error {
 			if len(given) > 1 {
-				return usagef("detect reads one file")
+				return usagef("detect reads one file; name one, or pipe the pane in")
 			}
 			return nil
 		},
@@ -38,7 +39,7 @@ func detectCommand() *cobra.Command {
 			if len(given) == 1 {
 				file, err := os.Open(given[0])
 				if err != nil {
-					return fmt.Errorf("open the pane: %w", err)
+					return fmt.Errorf("open the pane: %w; name a file that holds one, or pipe it in", err)
 				}
 				defer file.Close()
 				in = file
@@ -96,7 +97,7 @@ func toAnswer(id string, r session.Reading) detectAnswer {
 func detectOne(f detectFlags, in io.Reader, out io.Writer) error {
 	engine := session.Engine(f.engine)
 	if !engine.Known() {
-		return usagef("there is no engine called %q", f.engine)
+		return usagef("%s", noEngine(f.engine))
 	}
 	input := detect.Input{Engine: engine, Title: f.title, Foreground: f.foreground}
 	if f.raw {
@@ -209,13 +210,13 @@ type batchAnswer struct {
 func detectLine(data []byte) (batchAnswer, error) {
 	var l batchLine
 	if err := json.Unmarshal(data, &l); err != nil {
-		return batchAnswer{}, fmt.Errorf("not a pane in JSON: %w", err)
+		return batchAnswer{}, fmt.Errorf("no pane in JSON; write {\"id\",\"engine\",\"pane\"} on one line (%s)", jsonFault(err))
 	}
 	if l.Engine == "" {
 		l.Engine = session.Generic
 	}
 	if !l.Engine.Known() {
-		return batchAnswer{}, fmt.Errorf("there is no engine called %q", session.Line(string(l.Engine), 40))
+		return batchAnswer{}, errors.New(noEngine(string(l.Engine)))
 	}
 	r := detect.Read(detect.Input{
 		Engine: l.Engine, Pane: l.Pane, Format: l.Format, Cols: min(max(l.Cols, 0), 1000), Rows: min(max(l.Rows, 0), 1000),

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -60,14 +61,22 @@ func usagef(format string, args ...any) error {
 	return &usageError{fmt.Errorf(format, args...)}
 }
 
-// sentence is an error as one line.
+// sentence is an error as one sentence on one line, as the command line says it.
 func sentence(err error) string {
+	text := err.Error()
 	var p *session.Problem
 	if errors.As(err, &p) {
-		return p.Sentence
+		text = p.Sentence
 	}
-	return session.Line(err.Error(), 1000)
+	text = betweenSentences.ReplaceAllStringFunc(session.Line(text, 1000), func(end string) string {
+		return "; " + strings.ToLower(end[2:])
+	})
+	return strings.TrimSuffix(text, ".")
 }
+
+// betweenSentences is the end of one sentence and the first word of the next,
+// unless that is a name in capitals.
+var betweenSentences = regexp.MustCompile(`\. [A-Z][a-z]*\b`)
 
 func newRoot() *cobra.Command {
 	root := &cobra.Command{

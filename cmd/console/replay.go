@@ -35,7 +35,7 @@ func replayCommand() *cobra.Command {
 			}
 			file, err := os.Open(given[0])
 			if err != nil {
-				return fmt.Errorf("open the recording: %w", err)
+				return fmt.Errorf("open the recording: %w; name a file of snapshots, one a line", err)
 			}
 			defer file.Close()
 			push := pusher{url: strings.TrimRight(server, "/") + "/api/v1/sessions/" + url.PathEscape(id) + "/snapshots", token: token}
@@ -60,7 +60,7 @@ func replay(ctx context.Context, recording io.Reader, speed float64, push func(c
 		if body := bytes.TrimSpace(line); len(body) > 0 {
 			var snap session.Snapshot
 			if err := json.Unmarshal(body, &snap); err != nil {
-				return fmt.Errorf("line %d is not a snapshot: %w", n, err)
+				return fmt.Errorf("line %d is not a snapshot; write one JSON object a line (%s)", n, jsonFault(err))
 			}
 			if !snap.At.IsZero() {
 				if first.IsZero() {
