@@ -176,13 +176,16 @@ func offline(runner string) error {
 	return session.Problemf(session.ErrOffline, "Runner %q is not connected. Start it on its machine, then try again.", runner)
 }
 
-// asProblem gives err a sentence, if it has none and is an offline error.
+// asProblem gives err a sentence, if it has none and the runner is away or silent.
 func asProblem(err error, runner string) error {
 	var p *session.Problem
 	if errors.As(err, &p) {
 		return err
 	}
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, session.ErrOffline) {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return session.Problemf(session.ErrOffline, "Runner %q gave no answer, so what became of this is not known. Look at what the session shows before you try again.", runner)
+	case errors.Is(err, session.ErrOffline):
 		return offline(runner)
 	}
 	return err

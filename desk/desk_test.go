@@ -454,7 +454,8 @@ func TestAHandOverThatTimesOut(t *testing.T) {
 	})
 	inBubble(t, func(t *testing.T, o *office) {
 		o.connect("a", silentOn(session.DoInterrupt))
-		if err := o.Interrupt(t.Context(), o.codex("a")); !errors.Is(err, session.ErrOffline) {
+		err := o.Interrupt(t.Context(), o.codex("a"))
+		if p := new(session.Problem); !errors.Is(err, session.ErrOffline) || !errors.As(err, &p) || strings.Contains(p.Sentence, "not connected") {
 			t.Errorf("an interrupt without an answer: %v", err)
 		}
 	})
