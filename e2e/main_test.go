@@ -16,10 +16,6 @@ import (
 	"signalbox/e2e/browser"
 )
 
-// patience is how long a page or a program may take to come to what is expected
-// of it. It is a bound for a busy machine, never a wait.
-const patience = 15 * time.Second
-
 // program is the console under test.
 var program string
 
