@@ -17,6 +17,8 @@ type extraRule struct {
 	safe []string // flags; those ending in "=" take a value
 	keys []string // of Codex's -c KEY=value
 	held []string // flags on which holding the engine depends
+
+	onlyKeys bool // it takes settings by -c alone
 }
 
 var extraRules = map[session.Engine]extraRule{
@@ -71,9 +73,7 @@ func checkExtra(spec session.Spec) error {
 	if !ok || spec.Adopt != nil {
 		return session.Problemf(session.ErrInvalid, "Nothing can be added to the command line of this engine.")
 	}
-	if spec.Engine == session.Codex && spec.Runtime == session.AppServer {
-		rule.safe = nil // it takes its settings by -c alone
-	}
+	rule.onlyKeys = spec.Engine == session.Codex && spec.Runtime == session.AppServer
 	if err := rule.checkArgs(spec); err != nil {
 		return err
 	}
@@ -115,6 +115,8 @@ func (r extraRule) checkArgs(spec session.Spec) error {
 			if spec.Trust != session.TrustFull && !slices.Contains(r.keys, strings.TrimSpace(key)) {
 				return r.refuse(spec, shown+" "+session.Line(key, 60))
 			}
+		case r.onlyKeys:
+			return session.Problemf(session.ErrInvalid, "%s is not taken by Codex's app-server, which takes settings by -c alone, such as -c model=NAME.", shown)
 		case slices.Contains(r.safe, flag+"="):
 			if !joined {
 				_, joined = next()

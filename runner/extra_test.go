@@ -23,6 +23,8 @@ func TestWhatAPresetMayAdd(t *testing.T) {
 		{session.Codex, "", "--model=gpt-5 -c model_reasoning_effort=high", "", anyLevel},
 		{session.Codex, "", "-c model=gpt-5", "OPENAI_API_KEY=k", anyLevel},
 		{session.Codex, session.AppServer, "-c model=gpt-5", "", anyLevel},
+		{session.Codex, session.AppServer, "-m gpt-5", "", never},
+		{session.Codex, session.AppServer, "-c sandbox_mode=danger-full-access", "", fullOnly},
 		{session.Codex, "", "--sandbox danger-full-access", "", fullOnly},
 		{session.Codex, "", "-s=danger-full-access", "", fullOnly},
 		{session.Codex, "", "-sdanger-full-access", "", fullOnly},

@@ -116,7 +116,7 @@ func Handler() http.Handler {
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Vary", "Accept-Encoding")
-		if takesGzip(r.Header.Get("Accept-Encoding")) {
+		if TakesGzip(r.Header.Get("Accept-Encoding")) {
 			h.Set("Content-Encoding", "gzip")
 			body = a.gzip
 		}
@@ -127,7 +127,8 @@ func Handler() http.Handler {
 	})
 }
 
-func takesGzip(accept string) bool {
+// TakesGzip reads an Accept-Encoding header.
+func TakesGzip(accept string) bool {
 	for part := range strings.SplitSeq(accept, ",") {
 		name, params, _ := strings.Cut(strings.TrimSpace(part), ";")
 		if strings.EqualFold(strings.TrimSpace(name), "gzip") {

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"compress/flate"
 	"context"
 	"fmt"
 	"time"
@@ -16,6 +17,17 @@ import (
 // closeSignIn tells a page that its browser is no longer signed in.
 const closeSignIn = 4401
 
+// packedLeast is the size, in bytes, from which a message is compressed: the whole
+// state that a socket begins with, but not a line of a pane, which is to be quick.
+const packedLeast = 4 << 10
+
+// packing is upgrader for browsers, with compression.
+var packing = func() websocket.Upgrader {
+	u := upgrader
+	u.EnableCompression = true
+	return u
+}()
+
 // A part is fragments of a page that change together.
 type part struct {
 	of   session.ID    // whose changes it follows
@@ -29,11 +41,12 @@ type part struct {
 // fragments and sends those that differ from what this socket was last sent. The
 // second part, such as the list beside a session, may be left out.
 func (s *Server) live(c echo.Context, parts ...part) error {
-	ws, err := upgrader.Upgrade(c.Response(), c.Request(), nil)
+	ws, err := packing.Upgrade(c.Response(), c.Request(), nil)
 	if err != nil {
 		return nil // Upgrade has answered
 	}
 	defer ws.Close()
+	_ = ws.SetCompressionLevel(flate.BestSpeed) // a valid one
 	if !s.hold() {
 		return nil
 	}
@@ -157,6 +170,7 @@ func (p *livePage) write(patch []byte) error {
 		return nil
 	}
 	_ = p.ws.SetWriteDeadline(time.Now().Add(writeWait))
+	p.ws.EnableWriteCompression(len(patch) >= packedLeast)
 	if err := p.ws.WriteMessage(websocket.TextMessage, patch); err != nil {
 		return fmt.Errorf("write patch: %w", err)
 	}

@@ -12,8 +12,12 @@ func (s *Server) render(c echo.Context, status int, page templ.Component) error 
 	h := c.Response().Header()
 	h.Set(echo.HeaderContentType, "text/html; charset=utf-8")
 	h.Set("Cache-Control", "no-store") // what an engine printed stays out of caches
+	body := packed(c.Response(), c.Request())
 	c.Response().WriteHeader(status)
-	return page.Render(c.Request().Context(), c.Response())
+	if err := page.Render(c.Request().Context(), body); err != nil {
+		return err
+	}
+	return body.Close()
 }
 
 func (s *Server) page(c echo.Context, title, nav string) views.Page {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 const (
@@ -62,10 +63,13 @@ func attribute(tag, name string) string {
 // is empty if nothing of was is worth naming.
 func paneEdit(was, now []string) (take string, lines []string) {
 	moved := scrolled(was, now)
-	where := map[string]int{} // of was: the first place of each line
-	for i := len(was) - 1; i >= 0; i-- {
-		where[was[i]] = i
-	}
+	where := sync.OnceValue(func() map[string]int { // of was: the first place of each line
+		m := make(map[string]int, len(was))
+		for i := len(was) - 1; i >= 0; i-- {
+			m[was[i]] = i
+		}
+		return m
+	})
 	var parts []string
 	fresh, takes := 0, 0
 	next := moved // the line of was that follows the stretch taken last
@@ -88,8 +92,11 @@ func paneEdit(was, now []string) (take string, lines []string) {
 		try(next)
 		try(i + moved)
 		try(len(was) - (len(now) - i))
-		if at, ok := where[now[i]]; ok && n < 4 {
-			try(at)
+		replaced := n == 0 && next+1 < len(was) && i+1 < len(now) && was[next+1] == now[i+1]
+		if n < 4 && !replaced {
+			if at, ok := where()[now[i]]; ok {
+				try(at)
+			}
 		}
 		if n == 0 || takes == takesMost {
 			lines = append(lines, now[i])

@@ -189,6 +189,8 @@ func BenchmarkPaneEdit(b *testing.B) {
 				sent := sentFragments{pane: lines}
 				sent.newLines(is)
 			}
+			sent := sentFragments{pane: lines}
+			b.ReportMetric(float64(len(sent.newLines(is))), "patch-B")
 			b.ReportMetric(float64(len(was)), "whole-B")
 		})
 	}
