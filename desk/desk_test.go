@@ -231,6 +231,7 @@ func TestMaySend(t *testing.T) {
 	no := false
 	with := func(change func(*session.Facts)) session.Facts { f := free; change(&f); return f }
 	runs := with(func(f *session.Facts) { f.State.Reading = session.Reading{Status: session.StatusProcessing} })
+	asks := session.Reading{Status: session.StatusWaiting, Prompt: &session.Prompt{ID: "p1"}}
 	for _, c := range []struct {
 		name           string
 		facts          session.Facts
@@ -241,6 +242,9 @@ func TestMaySend(t *testing.T) {
 		{"one is owed", with(func(f *session.Facts) { f.Owed = true }), false, false},
 		{"a turn runs and one is owed", with(func(f *session.Facts) { f.State.Reading = runs.State.Reading; f.Owed = true }), false, true},
 		{"blocked on a prompt", with(func(f *session.Facts) { f.State.Reading = session.Reading{Status: session.StatusWaiting} }), false, false},
+		{"asked by a protocol", with(func(f *session.Facts) { f.Session.Runtime, f.State.Reading = session.AppServer, asks }), false, true},
+		{"asked by a protocol before contact", with(func(f *session.Facts) { f.Session.Runtime, f.State.Reading, f.Fresh = session.AppServer, asks, false }), false, false},
+		{"asked on a screen", with(func(f *session.Facts) { f.Session.Runtime, f.State.Reading = session.Tmux, asks }), false, false},
 		{"unknown", with(func(f *session.Facts) { f.State.Reading = session.Reading{Status: session.StatusUnknown} }), false, false},
 		{"an error, and a free composer", with(func(f *session.Facts) { f.State.Reading.Status = session.StatusError }), true, true},
 		{"offline", with(func(f *session.Facts) { f.Connected = false }), false, false},

@@ -228,7 +228,7 @@ func (d *Desk) markWaiting(f session.Facts, m session.Message) error {
 // MaySend decides whether m, which is next in the queue, may be handed over now.
 func MaySend(f session.Facts, m session.Message) bool {
 	switch {
-	case m.Preempt && f.Running() && f.Session.StoppedAt.IsZero():
+	case m.Preempt && (f.Running() || f.AsksByProtocol()) && f.Session.StoppedAt.IsZero():
 		return true // the runner ends the running turn first
 	case m.Steer && f.CanSteer():
 		return true // nothing before it could go out now

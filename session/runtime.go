@@ -11,6 +11,12 @@ func (r Runtime) Asks() bool { return r == Tmux || r.Structured() }
 // Steers reports whether a message can join a turn that runs.
 func (r Runtime) Steers() bool { return r == AppServer }
 
+// AsksByProtocol reports whether the running turn waits for an answer that is no
+// key on a screen: it can be ended without answering.
+func (f Facts) AsksByProtocol() bool {
+	return f.Session.Runtime.Structured() && f.Connected && f.Fresh && f.Prompt() != nil
+}
+
 // CanSteer reports whether a message could join the running turn at this moment,
 // as far as the console knows.
 func (f Facts) CanSteer() bool {
