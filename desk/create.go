@@ -57,6 +57,9 @@ func (d *Desk) Create(ctx context.Context, n NewSession) (session.Session, error
 		return session.Session{}, err
 	}
 	if s.Runtime == session.External {
+		if n.Preset != "" {
+			return session.Session{}, session.Problemf(session.ErrInvalid, "An external session has no engine to launch, so it takes no preset.")
+		}
 		s.Runner = "" // nobody here holds it, whatever was asked for
 	} else {
 		if err := d.place(ctx, &s); err != nil {

@@ -277,3 +277,29 @@ func TestCopy(t *testing.T) {
 	}
 	until(t, "the message to be copied", func() bool { return clipboard() == "echo copied words; echo https://example.com/a?b=1" })
 }
+
+// Times are the reader's own, wherever the console stands, also after a patch.
+func TestTimesAreLocal(t *testing.T) {
+	c := start(t, withFlags("--no-runner"))
+	api := c.api()
+	s := api.external("Elsewhere")
+	api.push(s.ID, oneShot("one\n", object{"lastTurn": okTurn(1)}))
+	pg := c.open(t, desktop)
+	cdp, err := pg.context.NewCDPSession(pg.Page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cdp.Send("Emulation.setTimezoneOverride", map[string]any{"timezoneId": "Asia/Kathmandu"}); err != nil { // UTC+5:45, a zone of few servers
+		t.Fatal(err)
+	}
+	pg.visit(c.loginLink())
+	pg.visit("/sessions/" + s.ID + "/history")
+	const ours = `() => { const all = [...document.querySelectorAll('time[datetime]:not([data-age])')];
+		return all.length > 0 && all.every(t => t.textContent.startsWith(new Date(t.dateTime).toTimeString().slice(0, 5))) }`
+	pg.when(ours)
+	pg.visit("/runners")
+	pg.value(`() => { const t = document.createElement('time'); t.dateTime = '2026-01-02T03:04:05Z'; t.textContent = '03:04 on 2 January'; document.querySelector('main').append(t) }`)
+	pg.when(`() => document.querySelector('main > time').textContent.startsWith('08:49 on 2 January')`)
+	pg.value(`() => { document.querySelector('main > time').firstChild.data = '03:04 on 2 January' }`)
+	pg.when(`() => document.querySelector('main > time').textContent.startsWith('08:49 on 2 January')`)
+}

@@ -47,6 +47,28 @@
     if (at && !isNaN(at)) time.title = at.toLocaleString(undefined, { dateStyle: 'long', timeStyle: 'medium' });
   });
 
+  // Where the console's clock is in another zone than the reader's, times that stand
+  // alone are told again, as clock in web/words.go tells them.
+  const pad = (n) => String(n).padStart(2, '0');
+  function local(time) {
+    const at = new Date(time.dateTime), now = new Date();
+    if (isNaN(at) || !/^\d\d:\d\d( on .*)?$/.test(time.textContent)) return;
+    let words = `${pad(at.getHours())}:${pad(at.getMinutes())}`;
+    if (at.toDateString() !== now.toDateString()) {
+      words += ' on ' + at.toLocaleDateString('en-GB', { day: 'numeric', month: 'long', year: now - at < 300 * 864e5 ? undefined : 'numeric' });
+    }
+    if (time.textContent !== words) time.textContent = words;
+  }
+  if (+root.dataset.zone !== -new Date().getTimezoneOffset()) {
+    const told = 'time[datetime]:not([data-age])';
+    all(told).forEach(local);
+    new MutationObserver((changes) => changes.forEach(({ target }) => {
+      const el = target.nodeType === 1 ? target : target.parentElement;
+      const time = el?.closest(told);
+      time ? local(time) : el && all(told, el).forEach(local);
+    })).observe(document.body, { subtree: true, childList: true, characterData: true });
+  }
+
   // Keys -------------------------------------------------------------------------
 
   const sheet = document.getElementById('keys');

@@ -56,6 +56,7 @@ type Page struct {
 	Live     string // path of the page's socket; empty: the page does not change by itself
 	Flash    string // one sentence on what the last form did; empty: none
 	Look     Look
+	Zone     int // minutes that the console's clock is ahead of UTC
 }
 
 // document is the document's title: "(2) Fix the tests · Signalbox".

@@ -63,6 +63,7 @@ func TestALookIsKeptByTheBrowser(t *testing.T) {
 	if theme := p.get("/").page().Find("html").AttrOr("data-theme", "none"); theme != "none" {
 		t.Errorf("a page of nobody's choice has the theme %q", theme)
 	}
+	zone := fmt.Sprintf("[{ lang en} { data-zone %d}", zoneOf(b.now()))
 	shown := func(a answer) []html.Attribute {
 		t.Helper()
 		var look *http.Cookie
@@ -77,13 +78,13 @@ func TestALookIsKeptByTheBrowser(t *testing.T) {
 		return p.get("/", func(r *http.Request) { r.AddCookie(look) }).page().Find("html").Nodes[0].Attr
 	}
 	saved := p.post("/settings/look", map[string]string{"theme": "dark", "size": "large"}).want(http.StatusSeeOther)
-	if got := fmt.Sprint(shown(saved)); got != "[{ lang en} { data-theme dark} { data-size large} { data-keys off}]" {
+	if got := fmt.Sprint(shown(saved)); got != zone+" { data-theme dark} { data-size large} { data-keys off}]" {
 		t.Errorf("the choice is shown as %v", got)
 	}
 	stepped := p.post("/settings/look", map[string]string{"step": "1", "back": "/sessions/s_1"}, func(r *http.Request) {
 		r.AddCookie(&http.Cookie{Name: lookCookie, Value: "dark.large."})
 	}).want(http.StatusSeeOther)
-	if got := fmt.Sprint(shown(stepped)); got != "[{ lang en} { data-theme dark} { data-size larger}]" || stepped.header.Get("Location") != "/sessions/s_1" {
+	if got := fmt.Sprint(shown(stepped)); got != zone+" { data-theme dark} { data-size larger}]" || stepped.header.Get("Location") != "/sessions/s_1" {
 		t.Errorf("a step is shown as %v, at %s", got, stepped.header.Get("Location"))
 	}
 }

@@ -30,6 +30,7 @@ func (s *Server) buildFacts() []views.Fact {
 	facts := []views.Fact{
 		{Name: "Version", Value: s.cfg.Build},
 		{Name: "Go", Value: strings.TrimPrefix(runtime.Version(), "go")},
+		{Name: "Its clock", Value: s.desk.Now().Local().Format("15:04 -07:00")},
 		{Name: "System", Value: runtime.GOOS + ", " + runtime.GOARCH},
 	}
 	info, ok := debug.ReadBuildInfo()

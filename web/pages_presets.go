@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 	shellwords "github.com/mattn/go-shellwords"
 
+	"signalbox/desk"
 	"signalbox/session"
 	"signalbox/views"
 )
@@ -182,26 +183,32 @@ func (s *Server) dryRun(ctx context.Context, p session.Preset) (would []views.Wo
 			level, _, _ := strings.Cut(trusts[t], ":")
 			way, _, _ := strings.Cut(runtimes[r], ":")
 			w := views.Would{Where: level + " · " + way + " · " + runner}
-			w.Line, w.Refused = s.wouldStart(ctx, runner, session.Spec{Engine: p.Engine, Runtime: r, Trust: t, Extra: p.Extra})
+			preview, err := s.desk.Preview(ctx, runner, session.Spec{Engine: p.Engine, Runtime: r, Trust: t, Extra: p.Extra})
+			switch {
+			case errors.Is(err, session.ErrInvalid):
+				w.Refused = faultOf(err).words
+			case err != nil: // it cannot say
+				return nil, faultOf(err).words
+			default:
+				w.Line = previewLine(preview)
+			}
 			would = append(would, w)
 		}
 	}
 	return would, ""
 }
 
-func (s *Server) wouldStart(ctx context.Context, runner string, spec session.Spec) (line, refused string) {
-	preview, err := s.desk.Preview(ctx, runner, spec)
-	if err != nil {
-		return "", faultOf(err).words
-	}
-	for _, v := range preview.Env {
+// previewLine is a preview as one would type it.
+func previewLine(p desk.Preview) string {
+	line := ""
+	for _, v := range p.Env {
 		name, value, _ := strings.Cut(v, "=")
 		if value != keptValue {
 			value = commandLine([]string{value})
 		}
 		line += name + "=" + value + " "
 	}
-	return line + commandLine(preview.Argv), ""
+	return line + commandLine(p.Argv)
 }
 
 // machineWith is a connected runner that has an engine.
