@@ -43,6 +43,15 @@ const (
 	FrameResult  = "result"  // runner → console
 )
 
+// Known reports whether this build knows frames of this kind; others are ignored.
+func (f Frame) Known() bool {
+	switch f.Type {
+	case FrameHello, FrameWelcome, FrameRefused, FramePush, FrameAck, FrameCommand, FrameResult:
+		return true
+	}
+	return false
+}
+
 // Hello says who a runner is and what it found on its machine.
 type Hello struct {
 	Version int           `json:"v"`       // the protocol version it speaks

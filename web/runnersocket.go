@@ -73,15 +73,29 @@ func (s *Server) runnerSocket(c echo.Context) error {
 	return nil
 }
 
-// readHello takes the first frame and decides whether its runner may go on.
+// mostUnknown bounds the frames of kinds unknown here that may come before a hello.
+const mostUnknown = 64
+
+// readHello takes the first frame of a kind that is known and decides whether its
+// runner may go on.
 func (s *Server) readHello(c echo.Context, ws *websocket.Conn) (session.Hello, *session.Refusal) {
 	_ = ws.SetReadDeadline(time.Now().Add(s.helloWait))
-	kind, data, err := ws.ReadMessage()
-	if err != nil {
-		return session.Hello{}, &session.Refusal{Code: "hello", Message: "The runner said nothing. Its first frame is a hello."}
+	var f session.Frame
+	for n := 0; ; n++ {
+		kind, data, err := ws.ReadMessage()
+		if err != nil {
+			return session.Hello{}, &session.Refusal{Code: "hello", Message: "The runner said nothing. Its first frame is a hello."}
+		}
+		f, err = session.DecodeFrame(data, kind == websocket.BinaryMessage)
+		if err == nil && f.Type != "" && !f.Known() && n < mostUnknown {
+			continue // of a later release
+		}
+		if err != nil {
+			f = session.Frame{}
+		}
+		break
 	}
-	f, err := session.DecodeFrame(data, kind == websocket.BinaryMessage)
-	if err != nil || f.Hello == nil {
+	if f.Hello == nil {
 		return session.Hello{}, &session.Refusal{Code: "hello", Message: "The first frame of a runner is a hello, and this was not one."}
 	}
 	hello := *f.Hello

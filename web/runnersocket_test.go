@@ -55,6 +55,25 @@ func TestRunnersThatAreRefused(t *testing.T) {
 	}
 }
 
+// Frames of kinds that this build does not know are ignored, also before a hello.
+func TestUnknownFramesBeforeAHello(t *testing.T) {
+	b := start(t)
+	ws, _, err := b.dialRunner(b.token("box", "runner"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ws.Close()
+	for _, frame := range []string{`{"t":"weather","weather":{"sun":true}}`, `{"t":"hello","hello":{"v":1,"name":"box","journal":"j","moon":1}}`} {
+		if err := ws.WriteMessage(websocket.TextMessage, []byte(frame)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var f session.Frame
+	if err := ws.ReadJSON(&f); err != nil || f.Type != session.FrameWelcome {
+		t.Errorf("%+v: %v", f, err)
+	}
+}
+
 // A push is acknowledged once it is stored, and what is acknowledged can be read.
 func TestAPushIsAcknowledgedOnceItIsStored(t *testing.T) {
 	b := start(t)
