@@ -437,6 +437,10 @@ func (f *fake) say(lines ...string) { f.lines = append(f.lines, lines...) }
 // send begins a turn; f.mu is held.
 func (f *fake) send(text string) {
 	f.note("sent", text)
+	if strings.HasPrefix(text, "/") { // done at once, and nothing moves after it
+		f.say("", "  "+strings.ToUpper(text[1:])+": all is well.", "")
+		return
+	}
 	shown := text
 	if len(shown) > 200 {
 		shown = shown[:200]

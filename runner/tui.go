@@ -42,9 +42,10 @@ var usualPaces = paces{
 // on when the runner ends. The pane carries the session's id, by which the next
 // runner finds it.
 type tui struct {
-	h     *held
-	eye   sync.Mutex    // held while the screen is read, so that looks are taken in their order
-	moved chan struct{} // one slot: another pane, or another engine in it
+	h      *held
+	eye    sync.Mutex    // held while the screen is read, so that looks are taken in their order
+	moved  chan struct{} // one slot: another pane, or another engine in it
+	sooner chan struct{} // one slot: a look is due that was not, or earlier
 
 	// Guarded by h.mu.
 	pane   string      // tmux's name for it; empty if there is none
@@ -64,7 +65,9 @@ type tui struct {
 	mute   bool      // guarded by eye: looks are not noted
 }
 
-func newTUI(h *held) *tui { return &tui{h: h, moved: make(chan struct{}, 1)} }
+func newTUI(h *held) *tui {
+	return &tui{h: h, moved: make(chan struct{}, 1), sooner: make(chan struct{}, 1)}
+}
 
 func limited() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), tmuxMost)
@@ -357,6 +360,7 @@ func (t *tui) watchPane(changed <-chan struct{}) (again bool) {
 			return false
 		case <-t.moved:
 			return true
+		case <-t.sooner: // by a look of somebody else's, after which the screen may stand still
 		case <-changed:
 			quiet = time.Now().Add(t.pace().quiet)
 			t.look()
@@ -435,6 +439,7 @@ func (t *tui) blind(err error) {
 	t.h.mu.Lock()
 	t.free, t.over = time.Time{}, time.Time{}
 	t.due = time.Now().Add(time.Second)
+	signal(t.sooner)
 	t.h.mu.Unlock()
 }
 
@@ -540,6 +545,7 @@ func steady(title string) string {
 func (t *tui) dueAt(at time.Time) {
 	if t.due.IsZero() || at.Before(t.due) {
 		t.due = at
+		signal(t.sooner)
 	}
 }
 

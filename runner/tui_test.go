@@ -104,6 +104,34 @@ func (s *stage) ended(n int) session.LastTurn {
 	return *all[len(all)-1].Outcome
 }
 
+// A command that is done before its sending is through ends its turn, although
+// the screen moves no more.
+func TestACommandThatIsDoneAtOnceEndsItsTurn(t *testing.T) {
+	s := onStage(t, session.Codex).ready()
+	if res := s.say("/status"); !res.OK {
+		t.Fatalf("%+v", res)
+	}
+	if last := s.ended(1); last.Verdict != session.VerdictOK {
+		t.Errorf("%+v", last)
+	}
+}
+
+// What a command's look finds due is looked at although the screen stands still.
+func TestALookThatIsDueIsTakenOnAScreenThatStandsStill(t *testing.T) {
+	s := onStage(t, session.Codex).ready()
+	eye := s.h.way.(*tui)
+	for n := range 4 {
+		s.h.mu.Lock()
+		eye.dueAt(time.Now().Add(20 * time.Millisecond))
+		s.h.mu.Unlock()
+		eventually(t, "look "+itoa(n), func() bool {
+			s.h.mu.Lock()
+			defer s.h.mu.Unlock()
+			return eye.due.IsZero()
+		})
+	}
+}
+
 func TestAScreenIsPushedATextTypedAndAPromptAnswered(t *testing.T) {
 	s := onStage(t, session.Codex).ready()
 	snap := s.now()
