@@ -52,7 +52,7 @@ test-unit: ## the tests without a browser; how many lives of messages they went 
 	go test -run '^TestLives' -v ./desk
 
 test-pages: build browser ## the pages in Chromium; RUN=TestBanner picks some
-	CONSOLE_BIN=$(CURDIR)/$(BIN) E2E_REQUIRED=1 go test -timeout 25m $(if $(RUN),-run '$(RUN)' -count=1 -v) ./e2e
+	CONSOLE_BIN=$(CURDIR)/$(BIN) E2E_REQUIRED=1 go test -timeout 45m $(if $(RUN),-run '$(RUN)' -count=1 -v) ./e2e
 
 e2e: test-pages ## the same as test-pages
 

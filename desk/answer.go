@@ -34,7 +34,7 @@ func (d *Desk) AnswerAs(ctx context.Context, by By, id session.ID, promptID, opt
 	}
 	p := f.Prompt()
 	if p == nil || p.ID != promptID {
-		return session.Problemf(session.ErrStalePrompt, "This came too late: the engine no longer asks that. Look at what it asks now.")
+		return session.Problemf(session.ErrStalePrompt, session.TooLate)
 	}
 	if err := checkAnswer(*p, option, text); err != nil {
 		return err
@@ -96,6 +96,9 @@ func (d *Desk) Keys(ctx context.Context, id session.ID, keys []string, promptID 
 // KeysAs sends raw keys to an engine in a terminal. While a prompt is live they are
 // refused, unless promptID names it.
 func (d *Desk) KeysAs(ctx context.Context, by By, id session.ID, keys []string, promptID string) error {
+	if err := session.CheckKeys(keys); err != nil {
+		return err
+	}
 	f, err := d.Session(ctx, id)
 	if err != nil {
 		return err

@@ -121,7 +121,7 @@ func TestTmuxTheSameQuestionTwice(t *testing.T) {
 
 	old.tap(noScript, "Yes, proceed")
 	old.sees("error")
-	old.reads("error", "no longer shows that prompt")
+	old.reads("error", "the engine no longer asks that")
 	old.sees("prompt-card", "data-prompt-id", second.ID) // and it shows what is asked now
 	if msg := st.api.refused("POST", "/api/v1/sessions/"+st.s.ID+"/answer", object{"promptId": first.ID, "option": first.Options[0].Option}, http.StatusConflict, "stale_prompt"); msg == "" {
 		t.Error("no sentence")
@@ -149,7 +149,7 @@ func TestTmuxTwoBrowsers(t *testing.T) {
 	st.notes("ran", "one")
 	within(t, time.Second, "the other browser's card to go", func() bool { n, _ := other.hook("prompt-card").Count(); return n == 0 })
 	late.tap(noScript, "Yes, proceed")
-	late.reads("error", "no longer shows that prompt")
+	late.reads("error", "the engine no longer asks that")
 	st.becomes(st.api.messages(st.s.ID)[0], "answered")
 
 	// Both at once.

@@ -169,7 +169,6 @@ func (t *talking) act(c session.Command) session.Result {
 
 // answer answers an open prompt, and is done once the prompt has closed.
 func (t *talking) answer(a session.Answer) session.Result {
-	const stale = "The engine does not ask that any more. Look at what it asks now."
 	t.feed.Lock()
 	t.h.mu.Lock()
 	s, open := t.engine, t.prompt(a.Digest)
@@ -181,7 +180,7 @@ func (t *talking) answer(a session.Answer) session.Result {
 	t.h.mu.Unlock()
 	if s == nil || p == nil {
 		t.feed.Unlock()
-		return session.Result{Code: session.CodeStale, Message: stale}
+		return session.Result{Code: session.CodeStale, Message: session.TooLate}
 	}
 	events, lines, err := s.proto.Answer(a)
 	if err != nil {
@@ -189,7 +188,7 @@ func (t *talking) answer(a session.Answer) session.Result {
 		if errors.Is(err, session.ErrInvalid) { // words that the question cannot take; it stays open
 			return refusal(err)
 		}
-		return session.Result{Code: session.CodeStale, Message: stale}
+		return session.Result{Code: session.CodeStale, Message: session.TooLate}
 	}
 	t.h.mu.Lock()
 	if run := t.led.runs(); run != nil && declines(*p, a) {

@@ -60,7 +60,7 @@ func stale(sentence string) session.Result {
 // option finds an answer's option in a live prompt. A refusal says why not.
 func option(r session.Reading, a session.Answer) (session.Option, session.Result) {
 	if r.Prompt == nil {
-		return session.Option{}, stale("The engine does not ask this any more. Look at the screen.")
+		return session.Option{}, stale(session.TooLate)
 	}
 	if r.Prompt.Digest != a.Digest {
 		return session.Option{}, stale("The engine asks something else now. Look at the new question.")
@@ -269,8 +269,8 @@ func (t *tui) confirm(a session.Answer) session.Result {
 // keys presses keys as they are, unless a prompt is live that the answer does not
 // name.
 func (t *tui) keys(keys []string, named *session.Answer) session.Result {
-	if len(keys) == 0 {
-		return session.Result{Code: session.CodeInvalid, Message: "No key is named."}
+	if err := session.CheckKeys(keys); err != nil {
+		return session.Result{Code: session.CodeInvalid, Message: err.Error()}
 	}
 	for range 5 {
 		sc, err := t.look()
@@ -300,8 +300,6 @@ func (t *tui) keys(keys []string, named *session.Answer) session.Result {
 			return session.Result{OK: true}
 		case errors.Is(err, tmux.ErrChanged):
 			continue
-		case errors.Is(err, tmux.ErrInvalid):
-			return session.Result{Code: session.CodeInvalid, Message: "That is no key that can be pressed here: Enter, Escape, Tab, BTab, Space, BSpace, arrows, PageUp, PageDown, Home, End, C-c, C-d, or one character."}
 		case untyped(err):
 			return t.unseen()
 		default:

@@ -29,7 +29,7 @@ func (t *tui) whole(a *session.Answer) session.Result {
 	part := v.read.Prompt
 	switch {
 	case part == nil:
-		return stale("The engine does not ask this any more. Look at the screen.")
+		return stale(session.TooLate)
 	case part.Digest != a.Digest:
 		return stale("The engine asks something else now. Look at the new question.")
 	case !part.Elided:

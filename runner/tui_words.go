@@ -45,7 +45,7 @@ func asked(v view, a session.Answer) (*session.Field, session.Result) {
 	p := v.read.Prompt
 	switch {
 	case p == nil:
-		return nil, stale("The engine does not ask this any more. Look at the screen.")
+		return nil, stale(session.TooLate)
 	case p.Digest != a.Digest:
 		return nil, stale("The engine asks something else now. Look at the new question.")
 	case p.Field == nil:

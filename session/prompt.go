@@ -6,6 +6,9 @@ import (
 	"strings"
 )
 
+// TooLate is what is said of an answer to a question that is not asked any more.
+const TooLate = "This came too late: the engine no longer asks that. Look at what it asks now."
+
 // Prompt is a question on which the engine is blocked.
 type Prompt struct {
 	ID       string   `json:"id,omitempty"`     // names one asking: the digest plus its occurrence in the session

@@ -245,9 +245,6 @@ func (s *Server) apiKeys(c echo.Context) error {
 	if err := decode(c, &in); err != nil {
 		return err
 	}
-	if len(in.Keys) == 0 {
-		return session.Problemf(session.ErrInvalid, `Say which keys, such as {"keys":["Escape"]}.`)
-	}
 	if err := s.desk.KeysAs(c.Request().Context(), s.by(c), sessionID(c), in.Keys, in.PromptID); err != nil {
 		return err
 	}

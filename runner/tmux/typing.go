@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"signalbox/session"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -72,25 +73,12 @@ func pasteable(text string) error {
 	return nil
 }
 
-// named are the keys that have a name here, and what tmux calls them.
-var named = map[string]bool{
-	"Enter": true, "Escape": true, "Tab": true, "BTab": true, "Space": true, "BSpace": true,
-	"Up": true, "Down": true, "Left": true, "Right": true,
-	"PageUp": true, "PageDown": true, "Home": true, "End": true, "C-c": true, "C-d": true,
-}
-
-// Keys presses keys, all or, after a refusal, none. A key is Enter, Escape, Tab,
-// BTab, Space, BSpace, Up, Down, Left, Right, PageUp, PageDown, Home, End, C-c,
-// C-d, or one printable character; anything else is ErrInvalid. seen guards as
+// Keys presses keys, all or, after a refusal, none. What session.CheckKeys does
+// not take is ErrInvalid. seen guards as
 // in Paste; with nil what the pane shows does not matter, as for an interrupt.
 func (s *Server) Keys(ctx context.Context, pane string, seen *Screen, keys ...string) error {
-	if len(keys) == 0 || len(keys) > 100 {
-		return fmt.Errorf("%d keys: %w", len(keys), ErrInvalid)
-	}
-	for _, k := range keys {
-		if r := []rune(k); !named[k] && (len(r) != 1 || !utf8.ValidString(k) || !unicode.IsPrint(r[0])) {
-			return fmt.Errorf("key %q: %w", k, ErrInvalid)
-		}
+	if err := session.CheckKeys(keys); err != nil {
+		return fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	c, number, err := s.pane(pane)
 	if err == nil {
