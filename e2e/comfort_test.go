@@ -166,7 +166,7 @@ func TestTheLookOfABrowser(t *testing.T) {
 			pg.when(`() => getComputedStyle(document.body).backgroundColor === 'rgb(255, 255, 255)'`)
 		}
 		pg.visit("/sessions/" + s.ID)
-		if err := pg.Locator("details.more summary").Click(); err != nil {
+		if err := pg.Locator("details.more > summary").Click(); err != nil {
 			t.Fatal(err)
 		}
 		if err := pg.Locator("details.more button[value='-1']").Click(); err != nil {
@@ -188,14 +188,14 @@ func TestMuteASession(t *testing.T) {
 		pg := c.login(t, p, "/sessions/"+s.ID)
 		menu := func() {
 			t.Helper()
-			if err := pg.Locator("details.more summary").Click(); err != nil {
+			if err := pg.Locator("details.more > summary").Click(); err != nil {
 				t.Fatal(err)
 			}
 		}
 		menu()
 		pg.click("mute", "data-muted", "false")
 		pg.has("mute", "data-muted", "true")
-		if err := expectations.Locator(pg.Locator("details.more summary")).ToContainText("muted"); err != nil {
+		if err := expectations.Locator(pg.Locator("details.more > summary")).ToContainText("muted"); err != nil {
 			t.Fatal(err)
 		}
 		menu()
@@ -259,7 +259,7 @@ func TestCopy(t *testing.T) {
 		t.Helper()
 		return fmt.Sprint(pg.value(`() => navigator.clipboard.readText()`))
 	}
-	if err := pg.Locator("details.more summary").Click(); err != nil {
+	if err := pg.Locator("details.more > summary").Click(); err != nil {
 		t.Fatal(err)
 	}
 	if err := pg.Locator("details.more [data-copy]").Click(); err != nil {

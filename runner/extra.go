@@ -109,7 +109,7 @@ func (r extraRule) checkArgs(spec session.Spec) error {
 			return session.Problemf(session.ErrInvalid, "%s would change how the runner holds the engine. Leave it out.", shown)
 		case (flag == "-c" || flag == "--config") && r.keys != nil:
 			if !joined {
-				value, joined = next()
+				value, _ = next()
 			}
 			key, _, _ := strings.Cut(value, "=")
 			if spec.Trust != session.TrustFull && !slices.Contains(r.keys, strings.TrimSpace(key)) {
