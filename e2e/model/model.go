@@ -99,7 +99,7 @@ func (m *Model) Forget() {
 	m.texts = nil
 }
 
-var word = regexp.MustCompile(`\b(SAY|RUN|TWICE|TALL|HOLD|WRITE|WORK|ASK|PLAN|SLEEP|STREAM|CUT|FAIL)=([^\s"\\<` + "`" + `]+)(?: (resumed))?`)
+var word = regexp.MustCompile(`(?:\b|\\n)(SAY|RUN|TWICE|TALL|HOLD|WRITE|WORK|ASK|PLAN|SLEEP|STREAM|CUT|FAIL)=([^\s"\\<` + "`" + `]+)(?: (resumed))?`)
 
 // reply is what the model says: words, or calls of tools.
 type reply struct {

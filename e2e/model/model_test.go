@@ -47,6 +47,7 @@ func TestWordsChooseTheReply(t *testing.T) {
 				{"WORK=/f resumed", "w.txt", Answer, 200},
 				{"WORK=/f resumed", Answer, "w.txt", 200},
 				{"RUN=four then SAY=five", Answer, "touch", 200},
+				{`What an engine says first.\n\nRUN=seven`, "touch seven", Answer, 200},
 				{"FAIL=401", "The mock says 401.", Answer, 401},
 				{"FAIL=limit", "resets_in_seconds", Answer, 429},
 				{"CUT=six", Answer[:5], Answer[10:], 200},
