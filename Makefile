@@ -51,8 +51,17 @@ test-unit: ## the tests without a browser; how many lives of messages they went 
 	go test -p 2 -skip '^TestLives' $(PACKAGES)
 	go test -run '^TestLives' -v ./desk
 
-test-pages: build browser ## the pages in Chromium; RUN=TestBanner picks some
-	CONSOLE_BIN=$(CURDIR)/$(BIN) E2E_REQUIRED=1 go test -timeout 45m $(if $(RUN),-run '$(RUN)' -count=1 -v) ./e2e
+# Most of these tests wait for something, so two halves of them run side by side.
+PAGES := CONSOLE_BIN=$(CURDIR)/$(BIN) E2E_REQUIRED=1 go test -timeout 45m
+test-pages: build browser ## the pages in the browsers; RUN=TestBanner picks some
+ifdef RUN
+	$(PAGES) -run '$(RUN)' -count=1 -v ./e2e
+else
+	@echo 'the tests of the pages, in two halves'; \
+	$(PAGES) -run '^Test[PTW]' ./e2e & first=$$!; \
+	$(PAGES) -run '^Test[^PTW]' ./e2e; second=$$?; \
+	wait $$first && exit $$second
+endif
 
 e2e: test-pages ## the same as test-pages
 

@@ -236,8 +236,11 @@ func newer(st State, held, turn LastTurn) bool {
 	if turn.TurnID == "" && turn.At.IsZero() {
 		return !sameReport(held, turn) // nothing names it but what it says
 	}
-	if turn.TurnID == "" || held.TurnID == "" && !turn.At.IsZero() {
+	if turn.TurnID == "" {
 		return turn.At.After(held.At)
+	}
+	if held.TurnID == "" && !turn.At.IsZero() {
+		return !turn.At.Equal(held.At) // else it is that very turn, which has a name now
 	}
 	if slices.Contains(st.Turns, turn.TurnID) {
 		return false

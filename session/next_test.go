@@ -126,6 +126,7 @@ func TestTurnsAreFiledAndCountedOnce(t *testing.T) {
 		{"a clock that jumps back hides no turn that has an id", []string{push(id("t1", "failed", 100)), push(id("t2", "failed", 5))}, VerdictFailed, 2},
 		{"ids without a count go by seq", []string{push(id("beef", "failed", 5)), push(id("cafe", "ok", 1))}, VerdictOK, 0},
 		{"an id is enough without a time", []string{push(`{"verdict":"failed","turnId":"t1"}`), push(`{"verdict":"failed","turnId":"t2"}`), push(`{"verdict":"failed","turnId":"t2"}`)}, VerdictFailed, 2},
+		{"an id after a report that had only a time, by a clock that went back", []string{push(failedAt1), push(`{"verdict":"ok","turnId":"t2","at":"2020-01-01T00:00:00Z"}`)}, VerdictOK, 0},
 		{"an id after a report that had only a time", []string{push(failedAt1), push(`{"verdict":"ok","turnId":"t2"}`)}, VerdictOK, 0},
 		{"the same time with and without an id is one turn", []string{push(failedAt1), push(id("t1", "failed", 1))}, VerdictFailed, 1},
 		{"neither id nor time: what is said names it", []string{push(`{"verdict":"failed","exitCode":1}`), push(`{"verdict":"failed","exitCode":1}`)}, VerdictFailed, 1},
