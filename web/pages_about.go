@@ -9,8 +9,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"signalbox/licences"
 	"signalbox/views"
+	"signalbox/web/licences"
 )
 
 // aboutPage says what this program is made of.

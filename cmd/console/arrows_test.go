@@ -16,26 +16,26 @@ import (
 
 // arrows says what of this module a package may import. What is not listed may not.
 var arrows = map[string][]string{
-	"session":           {},
-	"detect":            {"session"},
-	"store":             {"session"},
-	"runner":            {"session", "detect", "runner/tmux", "runner/talk", "runner/appserver", "runner/claudejson"},
-	"runner/tmux":       {"session", "detect"},
-	"runner/talk":       {"session"},
-	"runner/appserver":  {"session", "runner/talk"},
-	"runner/claudejson": {"session", "runner/talk"},
-	"desk":              {"session", "detect", "store"},
-	"pilot":             {"session", "desk"},
-	"views":             {},
-	"static":            {},
-	"web/pane":          {},
-	"web/markdown":      {"web/pane"},
-	"web/push":          {"session", "store"},
-	"web/push/pushtest": {"store", "web/push"}, // for tests
-	"licences":          {},
-	"licences/generate": {},
-	"web":               {"session", "desk", "store", "views", "static", "licences", "web/pane", "web/markdown", "web/push"},
-	"cmd/console":       {"session", "detect", "store", "runner", "desk", "pilot", "web"},
+	"session":               {},
+	"detect":                {"session"},
+	"store":                 {"session"},
+	"runner":                {"session", "detect", "runner/tmux", "runner/talk", "runner/appserver", "runner/claudejson"},
+	"runner/tmux":           {"session", "detect"},
+	"runner/talk":           {"session"},
+	"runner/appserver":      {"session", "runner/talk"},
+	"runner/claudejson":     {"session", "runner/talk"},
+	"desk":                  {"session", "detect", "store"},
+	"pilot":                 {"session", "desk"},
+	"views":                 {},
+	"static":                {},
+	"web/pane":              {},
+	"web/markdown":          {"web/pane"},
+	"web/push":              {"session", "store"},
+	"web/push/pushtest":     {"store", "web/push"}, // for tests
+	"web/licences":          {},
+	"web/licences/generate": {},
+	"web":                   {"session", "desk", "store", "views", "static", "web/licences", "web/pane", "web/markdown", "web/push"},
+	"cmd/console":           {"session", "detect", "store", "runner", "desk", "pilot", "web"},
 }
 
 // foreign are packages that only one room may know, wherever they are reached from.

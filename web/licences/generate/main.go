@@ -1,5 +1,5 @@
 // Command generate writes licences.txt: the licences of every module whose code is
-// in the console. It is run with go generate ./licences after a dependency changes.
+// in the console. It is run with go generate ./web/licences after a dependency changes.
 package main
 
 import (

@@ -27,7 +27,7 @@ func TestTheListIsComplete(t *testing.T) {
 	}
 	slices.Sort(named)
 	if !slices.Equal(named, linked) {
-		t.Errorf("licences.txt names\n%s\nthe console is built of\n%s\nRun: go generate ./licences", strings.Join(named, "\n"), strings.Join(linked, "\n"))
+		t.Errorf("licences.txt names\n%s\nthe console is built of\n%s\nRun: go generate ./web/licences", strings.Join(named, "\n"), strings.Join(linked, "\n"))
 	}
 	if len(named) < 20 {
 		t.Errorf("%d modules are too few to be true", len(named))
