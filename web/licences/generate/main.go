@@ -33,7 +33,7 @@ func run() error {
 	if err != nil {
 		return fmt.Errorf("find Go: %w", err)
 	}
-	modules = append(modules, module{Path: "Go", Dir: strings.TrimSpace(string(goroot))}, module{Path: "idiomorph", Version: "0.8.0", Dir: "../static"})
+	modules = append(modules, module{Path: "Go", Dir: strings.TrimSpace(string(goroot))}, module{Path: "idiomorph", Version: "0.8.0", Dir: "../../static"})
 	var out bytes.Buffer
 	for _, m := range modules {
 		text, err := licence(m)
