@@ -324,6 +324,15 @@ func (r *real) words(engine string) {
 	m := r.says("ASK=words")
 	p := r.card("")
 	r.t.Logf("%s %q %+v", p.Kind, p.Title, p.Options)
+	if engine == "copilot" { // it has its questions answered by arrows, and no words of one's own from here
+		if p.Free {
+			r.t.Errorf("the question takes words: %+v", p)
+		}
+		r.pg.tap(phone, model.SecondChoice)
+		r.becomes(m, "answered")
+		r.pg.lacks("prompt-card")
+		return
+	}
 	if !p.Free {
 		r.t.Fatalf("the question takes no words: %+v", p)
 	}
@@ -348,6 +357,7 @@ func (r *real) mode() {
 func (r *real) hazards() {
 	asked := r.says("RUN=hazard")
 	p := r.card("")
+	r.brain.Forget() // Copilot's own instructions hold such words
 	stop, workers := r.says("please stop"), r.says("use 2 workers")
 	r.api.refused("POST", "/api/v1/sessions/"+r.s.ID+"/keys", object{"keys": []string{"Enter"}}, http.StatusConflict, "blocked")
 	time.Sleep(time.Second)
@@ -425,8 +435,17 @@ func (r *real) killed(machine *runner) {
 	r.pg.fits()
 	r.pg.click("restart")
 	r.pg.live()
+	asked := ""
 	for end := time.Now().Add(time.Minute); !r.capture().CanType && time.Now().Before(end); {
-		time.Sleep(50 * time.Millisecond) // some take their time to begin
+		// Some take their time to begin, and Copilot asks about the folder again.
+		card := r.pg.hook("prompt-card")
+		if n, _ := card.Count(); n > 0 {
+			if id, err := card.First().GetAttribute("data-prompt-id"); err == nil && id != asked {
+				asked = id
+				r.pg.tap(phone, "Yes")
+			}
+		}
+		time.Sleep(50 * time.Millisecond)
 	}
 	m := r.says("SAY=back again")
 	until(r.t, "the message's end", func() bool { m = state(r.api, r.s.ID, m.ID); return m.State == "answered" || m.State == "in-doubt" })

@@ -191,6 +191,10 @@ func TestRealScreensAsk(t *testing.T) {
 			if n == 0 && (exists(dir+"/w.txt") || exists(dir+"/ran.txt")) {
 				t.Error("something ran before it was answered")
 			}
+			if len(p.Options) == 0 { // its choices are not drawn yet
+				s.wait("another screen", func() bool { now := s.read().Prompt; return now == nil || now.Digest != p.Digest })
+				continue
+			}
 			began := time.Now()
 			res := s.ask(session.Command{Do: session.DoAnswer, Session: "s_1", Answer: &session.Answer{Digest: p.Digest, Option: p.Options[0].Option}})
 			t.Logf("answer %q: %+v in %v", p.Options[0].Label, res, time.Since(began))
@@ -215,7 +219,7 @@ func TestRealScreensAsk(t *testing.T) {
 			t.Fatalf("%+v", res)
 		}
 		var p *session.Prompt
-		s.wait("the second question", func() bool { p = s.read().Prompt; return p != nil })
+		s.wait("the second question", func() bool { p = s.read().Prompt; return p != nil && len(p.Options) > 0 })
 		no := p.Options[len(p.Options)-1]
 		for _, o := range p.Options {
 			if strings.HasPrefix(o.Label, "No") || strings.HasPrefix(o.Label, "Reject") {
