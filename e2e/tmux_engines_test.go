@@ -164,7 +164,8 @@ func no(p promptJSON) string {
 // its end is told.
 func TestEngineOnAScreen(t *testing.T) {
 	for _, engine := range []string{"codex", "claude", "gemini", "opencode", "copilot", "qwen"} {
-		if only := os.Getenv("ENGINE"); only != "" && only != engine {
+		only := os.Getenv("ENGINE")
+		if only != "" && only != engine || only == "" && engine == "qwen" { // as in the runner's tests, Qwen has to be asked for
 			continue
 		}
 		t.Run(engine, func(t *testing.T) {
@@ -194,9 +195,12 @@ func TestEngineOnAScreen(t *testing.T) {
 			t.Run("approve", func(t *testing.T) { r.on(t).approve() })
 			t.Run("decline", func(t *testing.T) { r.on(t).decline() })
 			t.Run("twice and stale", func(t *testing.T) { r.on(t).twice() })
+			t.Run("hazards", func(t *testing.T) { r.on(t).hazards() })
+			if engine == "qwen" {
+				return // it hides its commands on a tall screen too, and the rest was not tried
+			}
 			t.Run("hidden part", func(t *testing.T) { r.on(t).hidden(engine) })
 			t.Run("words", func(t *testing.T) { r.on(t).words(engine) })
-			t.Run("hazards", func(t *testing.T) { r.on(t).hazards() })
 			t.Run("while it works", func(t *testing.T) { r.on(t).works() })
 			t.Run("restart of the runner", func(t *testing.T) { r.on(t).again(machine) })
 			t.Run("killed", func(t *testing.T) { r.on(t).killed(machine) })
