@@ -50,6 +50,7 @@ type Model struct {
 	server *httptest.Server
 	mu     sync.Mutex
 	texts  []string        // the requests that arrived
+	served int             // how many there ever were
 	calls  map[string]int  // tool calls made, by word
 	plans  map[string]bool // PLANs whose file was written
 	awake  chan struct{}
@@ -139,7 +140,8 @@ func (m *Model) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	m.mu.Lock()
 	m.texts = append(m.texts, body)
-	re := reply{id: strconv.Itoa(len(m.texts)), text: Answer}
+	m.served++
+	re := reply{id: strconv.Itoa(m.served), text: Answer}
 	if key := what + name + again; m.calls[key] < callsOf[what] {
 		m.calls[key]++
 		file := planFile.FindString(body)
