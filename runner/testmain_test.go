@@ -218,7 +218,8 @@ func (g *rig) now() session.Snapshot {
 	return s
 }
 
-// reports returns every report of a turn that was pushed and not read yet.
+// reports returns every report of a turn, named by itself or by its message, that was
+// pushed and not read yet, once it has ended.
 func (g *rig) reports(id string) (all []session.TurnReport) {
 	g.t.Helper()
 	eventually(g.t, "reports of "+id, func() bool {
@@ -227,7 +228,7 @@ func (g *rig) reports(id string) (all []session.TurnReport) {
 		all = nil
 		for _, e := range g.spool.queue {
 			for _, tr := range e.push.Turns {
-				if tr.Turn == id {
+				if tr.Turn == id || tr.Message == id {
 					all = append(all, tr)
 				}
 			}

@@ -351,16 +351,20 @@ func (t *tui) watched() (*tmux.Server, error) {
 }
 
 func (t *tui) watchPane(changed <-chan struct{}) (again bool) {
+	const overdue = 20 * time.Millisecond // until a look that the last one should have been, but it told nothing
+
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	quiet := time.Time{} // when the pane will have been quiet; zero if it is
 	for {
+		least := overdue
 		select {
 		case <-t.h.r.closing:
 			return false
 		case <-t.moved:
 			return true
 		case <-t.sooner: // by a look of somebody else's, after which the screen may stand still
+			least = time.Millisecond
 		case <-changed:
 			quiet = time.Now().Add(t.pace().quiet)
 			t.look()
@@ -377,7 +381,7 @@ func (t *tui) watchPane(changed <-chan struct{}) (again bool) {
 		}
 		t.h.mu.Unlock()
 		if timer.Stop(); !next.IsZero() {
-			timer.Reset(max(time.Until(next), time.Millisecond))
+			timer.Reset(max(time.Until(next), least))
 		}
 	}
 }
