@@ -118,13 +118,21 @@ func TestEveryPageIsAccessible(t *testing.T) {
 				if found := pg.violations(); len(found) > 0 {
 					t.Errorf("%s: %d violations\n%s", path, len(found), strings.Join(found, "\n"))
 				}
+				for _, width := range []int{p.width, 320, 768} { // and back at the next page
+					if err := pg.SetViewportSize(width, p.height); err != nil {
+						t.Fatal(err)
+					}
+					pg.fits()
+				}
+				if err := pg.SetViewportSize(p.width, p.height); err != nil {
+					t.Fatal(err)
+				}
 				if !p.touch {
 					continue
 				}
 				if small := pg.targets(); len(small) > 0 {
 					t.Errorf("%s: %d small targets\n%s", path, len(small), strings.Join(small, "\n"))
 				}
-				pg.fits()
 			}
 		})
 	}
