@@ -28,7 +28,7 @@ const silence = 75 * time.Second
 func newMachine(t testing.TB, n int) *machine {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("only root may make network namespaces")
+		t.Skip("only root may make network namespaces, and these tests ask nobody for a password")
 	}
 	block := os.Getpid()%200*2 + n // so that two suites on one machine do not meet
 	m := &machine{t: t, name: fmt.Sprintf("sbx%dm%d", os.Getpid(), n), wire: fmt.Sprintf("sbx%dw%d", os.Getpid()%100000, n), here: fmt.Sprintf("10.213.%d.1", block%256)}

@@ -4,11 +4,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/playwright-community/playwright-go"
 )
 
 // clicks clicks an element of the page by a selector.
@@ -194,47 +191,4 @@ func TestPilotSettings(t *testing.T) {
 			t.Error("the log holds the key")
 		}
 	})
-}
-
-// What the run panel looks like, for who wants to see: artifacts/pilot-*.png.
-func TestPilotScreenshots(t *testing.T) {
-	if os.Getenv("SCREENSHOTS") == "" {
-		t.Skip("SCREENSHOTS is not set")
-	}
-	for _, theme := range []playwright.ColorScheme{*playwright.ColorSchemeLight, *playwright.ColorSchemeDark} {
-		for _, p := range []profile{phone, narrow, desktop} {
-			c := start(t, withDecisions(
-				`{"tool":"instruct","text":"Run `+"```go test ./...```"+` and tell me what fails.","thought":"First see where we are."}`,
-				`{"tool":"instruct","text":"exit 3"}`,
-				`{"tool":"ask","question":"The tests need a database. May I start one with docker compose, or do you have one running?"}`,
-				`{"tool":"instruct","text":"echo going on; sleep 1"}`,
-				`{"tool":"finish","status":"done","detail":"All 42 tests pass, on a database that was started for them."}`,
-			))
-			api := c.api()
-			s := api.shell(c.repository("demo"), object{"command": []string{"sh", "-c", "echo ok: $0; [ \"$0\" != 'exit 3' ] || exit 3"}})
-			pg := c.login(t, p, "/sessions/"+s.ID)
-			if err := pg.EmulateMedia(playwright.PageEmulateMediaOptions{ColorScheme: &theme}); err != nil {
-				t.Fatal(err)
-			}
-			shot := func(name string) {
-				path := filepath.Join("artifacts", "pilot-"+name+"-"+strconv.Itoa(p.width)+"-"+string(theme)+".png")
-				if _, err := pg.Screenshot(playwright.PageScreenshotOptions{Path: &path}); err != nil {
-					t.Fatal(err)
-				}
-			}
-			pg.clicks("[data-testid=run-panel] .runnew > summary")
-			shot("form")
-			pg.fill("goal", "Make the tests pass on this machine, without changing what they check.")
-			pg.click("run-start")
-			pg.sees("run-panel", "data-state", "handoff")
-			shot("handoff")
-			pg.types("[data-testid=run-question] [data-testid=run-text]", "Start one.")
-			pg.click("run-resume")
-			pg.sees("run-panel", "data-state", "done")
-			shot("done")
-			pg.visit("/settings#pilot")
-			shot("settings")
-			c.kill()
-		}
-	}
 }

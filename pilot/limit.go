@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	_ "time/tzdata" // an engine names its limit's zone, and the machine may know none
 
 	"signalbox/session"
 )

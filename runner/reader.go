@@ -81,28 +81,6 @@ func call(name string, args json.RawMessage) string {
 	return "> " + line
 }
 
-// texts reads a tool's content: a string, or a list of parts with text.
-func texts(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	var parts []struct {
-		Text string `json:"text"`
-	}
-	if json.Unmarshal(raw, &parts) != nil {
-		return ""
-	}
-	var b strings.Builder
-	for _, p := range parts {
-		if p.Text != "" {
-			b.WriteString(p.Text)
-			b.WriteByte('\n')
-		}
-	}
-	return b.String()
-}
-
 // protocolLine decodes a line of JSON that names its type. ok is false for
 // anything else, which is text.
 func protocolLine(text string, into any) (ok bool) {

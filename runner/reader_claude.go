@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"signalbox/runner/claudejson"
+	"signalbox/runner/talk"
 )
 
 // claudeReader reads `claude -p --output-format stream-json --verbose`
@@ -79,7 +80,7 @@ func (r *claudeReader) assistant(e claudejson.Frame) {
 
 func (r *claudeReader) tools(e claudejson.Frame) {
 	for _, b := range e.Blocks() {
-		if out := texts(b.Content); b.Type == "tool_result" && out != "" {
+		if out := talk.ContentText(b.Content); b.Type == "tool_result" && out != "" {
 			r.page.block(clip(out))
 		} else if b.Type == "text" && b.Text != "" {
 			r.show(b.Text)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"signalbox/runner/talk"
 	"signalbox/session"
 )
 
@@ -149,7 +150,7 @@ func (r *codexReader) done(it codexItem) {
 		if it.Error != nil {
 			r.page.block("error: " + it.Error.Message)
 		} else if it.Result != nil {
-			r.page.block(clip(texts(it.Result.Content)))
+			r.page.block(clip(talk.ContentText(it.Result.Content)))
 		}
 	case "web_search":
 		r.page.block("web search: " + it.Query)

@@ -17,7 +17,7 @@ import (
 func needTmux(t testing.TB) {
 	t.Helper()
 	if tmuxFit() != nil {
-		t.Skip("tmux is not installed")
+		t.Skip("tmux is not installed; make test installs it")
 	}
 }
 

@@ -1,11 +1,6 @@
 package views_test
 
 import (
-	"context"
-	"os"
-	"path/filepath"
-	"testing"
-
 	"github.com/a-h/templ"
 
 	"signalbox/static"
@@ -13,8 +8,7 @@ import (
 	"signalbox/web/pane"
 )
 
-// The pages below hold believable data. The tests read them; with
-// SIGNALBOX_PREVIEW=DIR set, TestPreview writes them to DIR to be looked at.
+// The pages below hold believable data, which the tests read.
 
 func page(title, nav, live string) views.Page {
 	return views.Page{
@@ -258,22 +252,5 @@ func samples() map[string]templ.Component {
 		"nothing-sent": views.Session(nothingSentPage()), "offline": views.Session(offlinePage()),
 		"new": views.New(newPage()), "new-error": views.New(newErrorPage()), "history": views.Past(historyPage()), "cases": views.CasesPage(casesPage()), "cases-none": views.CasesPage(views.Cases{Page: page("Screens that were read wrong", "settings", "")}), "runners": views.Machines(runnersPage()),
 		"settings": views.Preferences(settingsPage()), "login": views.SignIn(loginPage()), "error": views.ErrorPage(errorPage()),
-	}
-}
-
-func TestPreview(t *testing.T) {
-	dir := os.Getenv("SIGNALBOX_PREVIEW")
-	if dir == "" {
-		t.Skip("SIGNALBOX_PREVIEW is not set")
-	}
-	for name, c := range samples() {
-		f, err := os.Create(filepath.Join(dir, name+".html"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Render(context.Background(), f); err != nil {
-			t.Fatal(err)
-		}
-		f.Close()
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 )
 
 // Frame is one line that Claude Code writes with --output-format stream-json
@@ -159,25 +158,4 @@ func errorWord(raw json.RawMessage) string {
 	}
 	_ = json.Unmarshal(raw, &o)
 	return o.Message
-}
-
-// textOf reads a tool result's content: a string, or a list of parts with text.
-func textOf(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	var parts []struct {
-		Text string `json:"text"`
-	}
-	if json.Unmarshal(raw, &parts) != nil {
-		return ""
-	}
-	var texts []string
-	for _, p := range parts {
-		if p.Text != "" {
-			texts = append(texts, p.Text)
-		}
-	}
-	return strings.Join(texts, "\n")
 }

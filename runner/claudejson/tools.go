@@ -54,7 +54,7 @@ func (p *Protocol) used(f Frame, b Block) {
 	delete(p.items.open, b.Use)
 	defer delete(p.items.refused, b.Use)
 	t.item.State = session.ItemDone
-	out := textOf(b.Content)
+	out := talk.ContentText(b.Content)
 	if b.IsError {
 		t.item.State = session.ItemFailed
 		if p.items.refused[b.Use] || slices.ContainsFunc(f.ToolMeta, func(m ToolMeta) bool {
@@ -96,7 +96,7 @@ func report(result, content json.RawMessage) string {
 	case json.Unmarshal(content, &parts) == nil && len(parts) > 0:
 		return parts[0].Text
 	}
-	return textOf(content)
+	return talk.ContentText(content)
 }
 
 var exitLine = regexp.MustCompile(`^(?:Error: )?Exit code (\d{1,3})(?:\n|$)`)

@@ -44,7 +44,7 @@ func open(t testing.TB, cfg Config) *Server {
 func socket(t testing.TB) string {
 	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
-		t.Skip("tmux is not installed")
+		t.Skip("tmux is not installed; make test installs it")
 	}
 	dir, err := os.MkdirTemp("", "sb") // t.TempDir can be too long for a socket
 	if err != nil {
