@@ -359,7 +359,6 @@ func TestWhatIsNotThereIsNotFound(t *testing.T) {
 		}
 		b.api(method, path, body).want(http.StatusNotFound, "not_found")
 	}
-	b.api("PUT", "/sessions", object{}).want(http.StatusNotFound, "not_found")
 }
 
 func TestAnExternalSessionIsOnlyWatched(t *testing.T) {

@@ -24,6 +24,7 @@ var kinds = []struct {
 	{errUnauthorized, http.StatusUnauthorized, "unauthorized", "This needs the owner's token, or a browser that is signed in. Run: console login"},
 	{session.ErrInvalid, http.StatusBadRequest, "invalid", "The request cannot be understood."},
 	{session.ErrForbidden, http.StatusForbidden, "forbidden", "This token may not do this."},
+	{errNoRoute, http.StatusNotFound, "not_found", "There is nothing at this address. docs/api.md lists the API."},
 	{session.ErrNotFound, http.StatusNotFound, "not_found", "There is no such thing here. It may have been removed."},
 	{session.ErrBlocked, http.StatusConflict, "blocked", "The engine waits for an answer. Answer its prompt first."},
 	{session.ErrStalePrompt, http.StatusConflict, "stale_prompt", "The engine no longer shows that prompt."},
@@ -58,12 +59,14 @@ func faultOf(err error) fault {
 		}
 		return f
 	}
+	var wrong methodError
+	if errors.As(err, &wrong) {
+		return fault{http.StatusMethodNotAllowed, "invalid", wrong.Error()}
+	}
 	if errors.As(err, &echoErr) && echoErr.Code < 500 {
 		switch echoErr.Code {
 		case http.StatusNotFound:
 			return fault{echoErr.Code, "not_found", "There is nothing at this address."}
-		case http.StatusMethodNotAllowed:
-			return fault{echoErr.Code, "invalid", "This address does not take that method."}
 		case http.StatusRequestEntityTooLarge:
 			return fault{echoErr.Code, "too_large", "The request is too large."}
 		}
@@ -128,6 +131,7 @@ func (s *Server) toLogin(c echo.Context) {
 var titles = map[int]string{
 	http.StatusNotFound:            "Not found",
 	http.StatusForbidden:           "Not allowed",
+	http.StatusMethodNotAllowed:    "Not this way",
 	http.StatusConflict:            "Not possible now",
 	http.StatusServiceUnavailable:  "Not connected",
 	http.StatusInternalServerError: "Something went wrong",

@@ -46,6 +46,7 @@ type Server struct {
 	base   context.Context // ends the sockets, which http.Server.Shutdown leaves alone
 	cancel context.CancelFunc
 	echo   *echo.Echo
+	known  map[string]bool // its routes, by method and pattern; true: open to everybody
 	logins *failures
 	access session.Feed // tells every open socket that somebody was turned out
 
@@ -114,7 +115,7 @@ func (s *Server) routes() *echo.Echo {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
 	e.HTTPErrorHandler = s.showError
-	e.Use(s.metrics.count, s.recoverPanics)
+	e.Use(s.metrics.count, s.wrongMethod, s.recoverPanics)
 
 	e.GET("/healthz", s.healthz)
 	e.GET("/readyz", s.readyz)
@@ -125,6 +126,7 @@ func (s *Server) routes() *echo.Echo {
 	e.GET("/offline", s.offlinePage)
 	e.GET("/login", s.loginPage)
 	e.POST("/login", s.login)
+	open := knownRoutes(e, true, nil)
 
 	// Sockets answer a browser that is not signed in by themselves.
 	e.GET("/live", s.sessionsLive)
@@ -186,6 +188,7 @@ func (s *Server) routes() *echo.Echo {
 	owner.POST("/sessions/:id/mute", s.mute)
 
 	s.apiRoutes(e)
+	s.known = knownRoutes(e, false, open)
 	return e
 }
 
@@ -226,9 +229,7 @@ func (s *Server) apiRoutes(e *echo.Echo) {
 	own.GET("/runs/:run", s.apiRun)
 	own.POST("/runs/:run/resume", s.apiResumeRun)
 	own.POST("/runs/:run/cancel", s.apiCancelRun)
-	e.RouteNotFound("/api/*", func(echo.Context) error {
-		return session.Problemf(session.ErrNotFound, "There is nothing at this address. docs/api.md lists the API.")
-	})
+	e.RouteNotFound("/api/*", func(echo.Context) error { return errNoRoute })
 }
 
 // healthz says that the process answers.
