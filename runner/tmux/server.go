@@ -138,9 +138,7 @@ func (s *Server) connect(ctx context.Context) error {
 func (s *Server) attach(ctx context.Context) (*conn, error) {
 	const flags = "ignore-size,pause-after=1"
 	if !s.cfg.Own {
-		return s.dial(ctx, hubName+"-"+random(), func(hub string) []string {
-			return []string{"new-session", "-E", "-x", "80", "-y", "24", "-s", hub, "-f", flags, "--", "env", "cat"}
-		}, "-N") // never starts a server
+		return s.attachToOwners(ctx, flags)
 	}
 	own := func(hub string) []string { return []string{"attach-session", "-E", "-t", "=" + hub, "-f", flags} }
 	c, err := s.dial(ctx, hubName, own, "-N")
@@ -151,6 +149,47 @@ func (s *Server) attach(ctx context.Context) (*conn, error) {
 		return nil, err
 	}
 	return s.dial(ctx, hubName, own, "-N")
+}
+
+// attachToOwners starts the client with a hub of its own.
+func (s *Server) attachToOwners(ctx context.Context, flags string) (*conn, error) {
+	program, err := exec.LookPath(s.cfg.Binary)
+	if err != nil {
+		return nil, err
+	}
+	pipe, err := newPipe(s.cfg.Socket)
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.dial(ctx, hubName+"-"+random(), func(hub string) []string {
+		return []string{"new-session", "-E", "-x", "80", "-y", "24", "-s", hub, "-f", flags, "--",
+			"sh", "-c", untilEOF, "sh", pipe, program, hub}
+	}, "-N") // never starts a server
+	if err != nil {
+		os.Remove(pipe)
+		return nil, err
+	}
+	held, err := holdPipe(pipe, s.cfg.Answer)
+	if err != nil {
+		s.part(c)
+		c.kill(err)
+		return nil, fmt.Errorf("the hub's pane does not read its pipe: %w", err)
+	}
+	go func() {
+		<-c.gone
+		held.Close()
+	}()
+	return c, nil
+}
+
+// part takes the client's hub from a server of the owner's before the client goes.
+func (s *Server) part(c *conn) {
+	if s.cfg.Own {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.Answer)
+	defer cancel()
+	c.do(ctx, nil, "kill-session -t "+quote("="+c.hub)) // or its pane does so in a moment
 }
 
 // prepare makes a new client ready.
@@ -176,7 +215,10 @@ func (s *Server) prepare(ctx context.Context, c *conn) error {
 		cmds = append(cmds, "set-hook -g pane-died "+quote("if-shell -F -t ="+hubName+": '#{session_attached}' "+quote(pause)))
 	} else {
 		cmds = append(cmds,
-			"set-option -t "+quote("="+c.hub+":")+" destroy-unattached on",
+			// Whatever the owner's sessions do: see lifeline, and no client of ours is to
+			// end up in a session of theirs.
+			"set-option -t "+quote("="+c.hub+":")+" destroy-unattached off",
+			"set-option -t "+quote("="+c.hub+":")+" detach-on-destroy on",
 			"set-option -p -t "+quote("="+c.hub+":")+" "+hubMark+" 1")
 	}
 	for _, cmd := range cmds {

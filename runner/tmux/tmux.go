@@ -173,6 +173,7 @@ func (s *Server) supervise(life context.Context) {
 		}
 		select {
 		case <-life.Done():
+			s.part(c)
 			c.kill(errors.New("closed"))
 			<-c.gone
 			s.lose(c, fmt.Errorf("closed: %w", ErrDown))
