@@ -28,9 +28,13 @@ engine() {
 	return 1
 }
 
-engine claude @anthropic-ai/claude-code
-engine gemini @google/gemini-cli
-engine opencode opencode-ai
-engine copilot @github/copilot
-engine qwen @qwen-code/qwen-code
+# The versions that the rules and presets were proven on ("Tried" in runner/), so
+# that a run can be repeated. Without a version npm takes the newest that asks for
+# no newer node than is here, which is an old one: Claude 2.1.197 and Qwen 0.15.10
+# under node 20, on which 2.1.332 and 0.24.4 run too.
+engine claude @anthropic-ai/claude-code@2.1.332
+engine gemini @google/gemini-cli@0.61.0
+engine opencode opencode-ai@1.18.33
+engine copilot @github/copilot@1.0.102
+engine qwen @qwen-code/qwen-code@0.24.4
 engine codex @openai/codex@0.171.0 || { echo "Codex is required." >&2; exit 1; }
