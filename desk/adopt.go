@@ -115,7 +115,7 @@ func (d *Desk) Leave(ctx context.Context, id session.ID) error {
 		return session.Problemf(session.ErrConflict, "This engine was started by Signalbox, so there is nothing to let go. Stop it instead.")
 	}
 	// First there: a console that dies in between must not have the engine stopped.
-	if err := d.command(ctx, id, session.Command{Do: session.DoLeave}); err != nil {
+	if err := d.command(s, session.Command{Do: session.DoLeave}); err != nil {
 		return err
 	}
 	if err := d.store.SetStopped(ctx, id, d.Now()); err != nil {

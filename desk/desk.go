@@ -36,6 +36,7 @@ type Desk struct {
 	silences map[session.ID]*time.Timer
 	views    *views
 	board    board
+	asks     map[session.ID]*ask   // what runners were asked for and have not answered
 	holds    map[session.ID]string // why the runner did not take the next message, in words
 	wholes   map[session.ID]whole  // prompts that engines shorten, as the owner had them shown
 }
@@ -46,7 +47,7 @@ func Open(ctx context.Context, st *store.Store, feed *session.Feed, log *slog.Lo
 	d := &Desk{
 		store: st, feed: feed, log: log, now: now, started: now(),
 		links: map[string]*link{}, specs: map[session.ID]session.Session{},
-		driving: map[session.ID]bool{}, silences: map[session.ID]*time.Timer{}, holds: map[session.ID]string{}, wholes: map[session.ID]whole{}, views: newViews(),
+		driving: map[session.ID]bool{}, silences: map[session.ID]*time.Timer{}, asks: map[session.ID]*ask{}, holds: map[session.ID]string{}, wholes: map[session.ID]whole{}, views: newViews(),
 	}
 	d.ctx, d.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if _, err := st.LoseAll(ctx, "", restarted, now()); err != nil {
@@ -110,6 +111,7 @@ func (d *Desk) Facts(rec store.Record) session.Facts {
 		f.Fresh = !rec.State.Taken.IsZero() && !rec.State.Taken.Before(l.since)
 		f.Owed = rec.Owed && l.settled.Load() // before, nobody knows
 	}
+	f.Asked = d.asked(rec.Session.ID)
 	if f.Queued > 0 {
 		f.Held = d.hold(rec.Session.ID)
 	}

@@ -456,13 +456,6 @@ func TestAHandOverThatTimesOut(t *testing.T) {
 			t.Errorf("sent %d times", n)
 		}
 	})
-	inBubble(t, func(t *testing.T, o *office) {
-		o.connect("a", silentOn(session.DoInterrupt))
-		err := o.Interrupt(t.Context(), o.codex("a"))
-		if p := new(session.Problem); !errors.Is(err, session.ErrOffline) || !errors.As(err, &p) || strings.Contains(p.Sentence, "not connected") {
-			t.Errorf("an interrupt without an answer: %v", err)
-		}
-	})
 }
 
 // A session that is ended while its runner is away is ended when it comes back.

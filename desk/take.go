@@ -64,6 +64,9 @@ func (d *Desk) Take(ctx context.Context, runner, journal string, p session.Push,
 	d.showAhead(s, in)
 	d.store.SubmitSnapshot(in, func(saved store.Saved, err error) {
 		d.stored(p.Session, saved, err)
+		if err == nil {
+			d.seen(p, saved.State)
+		}
 		if err == nil && (saved.Applied || saved.Messages > 0) {
 			// Only then can a queued message go out: the engine is free, or a turn
 			// has just begun that a message may preempt or join.

@@ -49,6 +49,7 @@ type Facts struct {
 	Queued    int      // messages that wait in the queue
 	Waiting   int      // messages sent or queued that have had no answer
 	Held      string   // why the runner did not take the next message; empty if it was not asked
+	Asked     *Asked   // what the runner was asked for and has not done, as far as is known; nil: nothing
 	Handoff   bool     // the Pilot's run waits for the owner
 	Run       *Run     // the newest, without its steps; nil if there is none
 }

@@ -36,7 +36,7 @@ func has(t *testing.T, o object, names ...string) {
 var (
 	sessionFields = []string{"id", "title", "engine", "runtime", "dir", "runner", "trust", "createdAt", "lastActivityAt", "headline",
 		"status", "alive", "ready", "runState", "runnerConnected", "failures", "lastTurn?", "prompt?", "archived",
-		"command?", "reads?", "preset?", "override?", "workdir?", "problem?"}
+		"command?", "reads?", "preset?", "override?", "workdir?", "problem?", "asked?"}
 	captureFields = []string{"pane", "seq", "at", "alive", "ready", "runState", "authResolved", "engineRuntime", "runnerConnected", "status",
 		"rule", "background", "canType", "prompt?", "lastTurn?", "failures", "failure?", "problem?", "headline"}
 	messageFields = []string{"id", "session", "text", "author", "state", "reason?", "turn?", "outcome?", "createdAt", "settledAt?", "key?"}

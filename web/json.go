@@ -133,6 +133,7 @@ type sessionJSON struct {
 	Prompt          *session.Prompt   `json:"prompt,omitempty"`
 	Problem         string            `json:"problem,omitempty"`
 	Archived        bool              `json:"archived"`
+	Asked           *session.Asked    `json:"asked,omitempty"`
 }
 
 func toSession(f session.Facts, activity time.Time) sessionJSON {
@@ -148,7 +149,7 @@ func toSession(f session.Facts, activity time.Time) sessionJSON {
 		Headline: session.HeadlineOf(f), Status: f.Status(),
 		Alive: alive(f), Ready: snap.Ready, RunState: runState(f),
 		RunnerConnected: f.Connected, Failures: f.State.Failures, LastTurn: f.State.LastTurn,
-		Prompt: f.Prompt(), Problem: snap.Problem, Archived: s.Archived,
+		Prompt: f.Prompt(), Problem: snap.Problem, Archived: s.Archived, Asked: f.Asked,
 	}
 }
 

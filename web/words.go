@@ -261,6 +261,8 @@ func placeholderView(f session.Facts) *views.Placeholder {
 // notice is what the owner must know of the whole page.
 func notice(f session.Facts, now time.Time) string {
 	switch {
+	case f.Connected && f.Asked != nil:
+		return askedWords(*f.Asked, f.Session.Runner, now)
 	case f.Connected:
 		return ""
 	case f.Session.Runtime == session.External:
