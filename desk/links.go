@@ -86,13 +86,13 @@ func (d *Desk) Begin(runner string) {
 }
 
 func (d *Desk) detach(l *link) {
-	l.end()
 	d.mu.Lock()
 	current := d.links[l.name] == l
 	if current {
 		delete(d.links, l.name)
 	}
 	d.mu.Unlock()
+	l.end() // those who wait for the runner go on, and find it gone
 	if !current {
 		return
 	}

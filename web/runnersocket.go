@@ -321,7 +321,9 @@ func (r *runnerConn) deliver(res session.Result) {
 	}
 }
 
-// Do sends a command and waits for its result.
+// Do sends a command and waits for its result. That contact is lost is said once
+// the desk has let go of the runner, which ends ctx: a message is not in doubt
+// while its runner still counts as connected.
 func (r *runnerConn) Do(ctx context.Context, cmd session.Command) (session.Result, error) {
 	ch := make(chan session.Result, 1)
 	r.mu.Lock()
@@ -338,8 +340,6 @@ func (r *runnerConn) Do(ctx context.Context, cmd session.Command) (session.Resul
 	select {
 	case res := <-ch:
 		return res, nil
-	case <-r.ctx.Done():
-		return session.Result{}, session.ErrOffline
 	case <-ctx.Done():
 		return session.Result{}, fmt.Errorf("%w: %w", session.ErrOffline, ctx.Err())
 	}
