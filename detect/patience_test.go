@@ -4,5 +4,5 @@ package detect
 
 import "time"
 
-// patience is how long a hostile input may take to read.
+// patience is what a hostile input may cost to read, in the processor's time.
 const patience = time.Second

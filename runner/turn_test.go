@@ -64,15 +64,11 @@ func TestSplitCharactersAndALastLineWithoutAnEndArriveWhole(t *testing.T) {
 }
 
 func TestTheTurnEndsWithTheProcessAndLeavesABackgroundChildAlone(t *testing.T) {
-	g := newRig(t, custom(sh(`sleep 60 & echo child $!; echo done`)))
-	began := time.Now()
+	g := newRig(t, custom(sh(`sleep 600 & echo child $!; echo done`)))
 	s := g.run("go")
-	if d := time.Since(began); d > 5*time.Second {
-		t.Errorf("the turn ended after %s, when the child let go of the pipe", d)
-	}
 	child := after(s.Pane, "child ")
 	if verdictOf(s) != session.VerdictOK || syscall.Kill(child, 0) != nil {
-		t.Errorf("%s; the child %d is gone", verdictOf(s), child)
+		t.Errorf("%s; the child %d, which holds the pipe, is gone", verdictOf(s), child)
 	}
 	g.run("the next turn does not wait for it either")
 	syscall.Kill(child, syscall.SIGKILL)
