@@ -3,8 +3,10 @@ package e2e
 import (
 	"fmt"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/playwright-community/playwright-go"
 )
@@ -278,28 +280,74 @@ func TestCopy(t *testing.T) {
 	until(t, "the message to be copied", func() bool { return clipboard() == "echo copied words; echo https://example.com/a?b=1" })
 }
 
-// Times are the reader's own, wherever the console stands, also after a patch.
+// Times are the reader's own, wherever the console stands: in sentences, alone, on
+// hover, and in what comes by a live patch. Who has no scripts is told the console's
+// zone until the settings know theirs.
 func TestTimesAreLocal(t *testing.T) {
-	c := start(t, withFlags("--no-runner"))
+	c := start(t, withFlags("--no-runner")) // its zone is UTC
 	api := c.api()
-	s := api.external("Elsewhere")
-	api.push(s.ID, oneShot("one\n", object{"lastTurn": okTurn(1)}))
-	pg := c.open(t, desktop)
-	cdp, err := pg.context.NewCDPSession(pg.Page)
-	if err != nil {
+	laptop := c.startRunner("laptop")
+	c.connected("laptop")
+	s := api.shell(c.folder("work"), object{"runner": "laptop"})
+	watched := api.external("Elsewhere")
+	api.push(watched.ID, oneShot("one\n", object{"lastTurn": okTurn(1)}))
+	kathmandu := time.FixedZone("", (5*60+45)*60)
+	told := func(pg *page, words, suffix string, zone *time.Location) {
+		t.Helper()
+		var got string
+		until(t, words, func() bool {
+			body, err := pg.Locator("body").InnerText()
+			if found := regexp.MustCompile(words).FindStringSubmatch(body); err == nil && found != nil {
+				got = found[1]
+			}
+			return got != ""
+		})
+		at, err := time.ParseInLocation("15:04", strings.TrimSuffix(got, suffix), zone)
+		now := time.Now().In(zone)
+		if err != nil || !strings.HasSuffix(got, suffix) {
+			t.Fatalf("%s: %q", words, got)
+		}
+		if off := (now.Hour()*60 + now.Minute() - at.Hour()*60 - at.Minute() + 24*60) % (24 * 60); off > 15 {
+			t.Errorf("%s: %q is %d minutes off in %s", words, got, off, zone)
+		}
+	}
+	there := desktop
+	there.zone = "Asia/Kathmandu" // UTC+5:45, a zone of few servers
+
+	live := c.login(t, there, "/sessions/"+s.ID)
+	live.live()
+	laptop.kill()
+	told(live, `What you see is from (.*?)\.`, "", kathmandu) // by a patch
+	live.visit("/")
+	told(live, `seen (\S+)`, "", kathmandu)
+	live.visit("/runners")
+	told(live, `Last seen (\S+)`, "", kathmandu)
+	live.visit("/sessions/" + watched.ID + "/history")
+	told(live, `One screen, from (.*?)\.`, "", kathmandu)
+	if title, want := live.value(`() => document.querySelector('time[datetime]').title`), time.Now().In(kathmandu).Format("2 January 2006, 15:"); !strings.HasPrefix(fmt.Sprint(title), want) {
+		t.Errorf("on hover: %q, want %q", title, want)
+	}
+
+	// A page that is the browser's first, and whose words no patch changes.
+	if err := live.context.ClearCookies(playwright.BrowserContextClearCookiesOptions{Name: "zone"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := cdp.Send("Emulation.setTimezoneOverride", map[string]any{"timezoneId": "Asia/Kathmandu"}); err != nil { // UTC+5:45, a zone of few servers
+	live.visit("/sessions/" + watched.ID + "/history")
+	told(live, `One screen, from (\d+:\d+)\.`, "", kathmandu)
+
+	plain := c.login(t, noScript, "/runners")
+	told(plain, `Last seen (\S+ \S+)`, " UTC", time.UTC)
+	plain.visit("/settings")
+	plain.fill("zone", "Asia/Kathmandu")
+	if err := plain.Locator("form[action='/settings/look'] button").Click(); err != nil {
 		t.Fatal(err)
 	}
-	pg.visit(c.loginLink())
-	pg.visit("/sessions/" + s.ID + "/history")
-	const ours = `() => { const all = [...document.querySelectorAll('time[datetime]:not([data-age])')];
-		return all.length > 0 && all.every(t => t.textContent.startsWith(new Date(t.dateTime).toTimeString().slice(0, 5))) }`
-	pg.when(ours)
-	pg.visit("/runners")
-	pg.value(`() => { const t = document.createElement('time'); t.dateTime = '2026-01-02T03:04:05Z'; t.textContent = '03:04 on 2 January'; document.querySelector('main').append(t) }`)
-	pg.when(`() => document.querySelector('main > time').textContent.startsWith('08:49 on 2 January')`)
-	pg.value(`() => { document.querySelector('main > time').firstChild.data = '03:04 on 2 January' }`)
-	pg.when(`() => document.querySelector('main > time').textContent.startsWith('08:49 on 2 January')`)
+	plain.visit("/runners")
+	told(plain, `Last seen (\S+)`, "", kathmandu)
+	plain.visit("/settings")
+	plain.fill("zone", "Middle/Earth")
+	if err := plain.Locator("form[action='/settings/look'] button").Click(); err != nil {
+		t.Fatal(err)
+	}
+	plain.sees("error")
 }

@@ -18,7 +18,8 @@ type profile struct {
 	width, height int
 	touch         bool
 	noScript      bool
-	worker        bool // with the service worker, which the other tests do without
+	worker        bool   // with the service worker, which the other tests do without
+	zone          string // time zone; empty: the test's own
 }
 
 var (
@@ -58,6 +59,9 @@ func (c *console) open(t testing.TB, p profile) *page {
 		HasTouch: &p.touch, IsMobile: &p.touch,
 		JavaScriptEnabled: playwright.Bool(!p.noScript),
 		ReducedMotion:     playwright.ReducedMotionReduce,
+	}
+	if p.zone != "" {
+		options.TimezoneId = &p.zone
 	}
 	if !p.worker {
 		options.ServiceWorkers = playwright.ServiceWorkerPolicyBlock

@@ -1,5 +1,5 @@
-// Comforts of the pages: keys, the size of text, local times, words while something
-// takes long. live.js comes before; every page works without either.
+// Comforts of the pages: keys, the size of text, words while something takes
+// long. live.js comes before; every page works without either.
 (() => {
   'use strict';
   const root = document.documentElement;
@@ -39,35 +39,6 @@
 
   // An open menu closes at a tap beside it, and at Escape.
   on(document, 'click', (e) => all('details.more[open]').forEach((d) => d.contains(e.target) || (d.open = false)));
-
-  // Times are told in the reader's own zone.
-  on(document, 'pointerover focusin', (e) => {
-    const time = e.target.closest?.('time[datetime]');
-    const at = time && new Date(time.dateTime);
-    if (at && !isNaN(at)) time.title = at.toLocaleString(undefined, { dateStyle: 'long', timeStyle: 'medium' });
-  });
-
-  // Where the console's clock is in another zone than the reader's, times that stand
-  // alone are told again, as clock in web/words.go tells them.
-  const pad = (n) => String(n).padStart(2, '0');
-  function local(time) {
-    const at = new Date(time.dateTime), now = new Date();
-    if (isNaN(at) || !/^\d\d:\d\d( on .*)?$/.test(time.textContent)) return;
-    let words = `${pad(at.getHours())}:${pad(at.getMinutes())}`;
-    if (at.toDateString() !== now.toDateString()) {
-      words += ' on ' + at.toLocaleDateString('en-GB', { day: 'numeric', month: 'long', year: now - at < 300 * 864e5 ? undefined : 'numeric' });
-    }
-    if (time.textContent !== words) time.textContent = words;
-  }
-  if (+root.dataset.zone !== -new Date().getTimezoneOffset()) {
-    const told = 'time[datetime]:not([data-age])';
-    all(told).forEach(local);
-    new MutationObserver((changes) => changes.forEach(({ target }) => {
-      const el = target.nodeType === 1 ? target : target.parentElement;
-      const time = el?.closest(told);
-      time ? local(time) : el && all(told, el).forEach(local);
-    })).observe(document.body, { subtree: true, childList: true, characterData: true });
-  }
 
   // Keys -------------------------------------------------------------------------
 

@@ -222,11 +222,26 @@
     on(latest, 'click', () => { toEnd(); following = latest.hidden = true; });
   }
 
-  // The socket ---------------------------------------------------------------
+  // The reader's time zone ---------------------------------------------------
+  // The server tells times in the zone that this cookie names (web/zone.go). A page
+  // that came before it knew is told anew by its socket, or else comes again.
 
   const live = document.querySelector('[data-live]');
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const named = () => document.cookie.split('; ').includes('zone=' + zone);
+  if (zone && !named()) {
+    document.cookie = `zone=${zone}; path=/; max-age=31536000; samesite=lax` + (location.protocol === 'https:' ? '; secure' : '');
+    if (named() && !live && 'again' in root.dataset && !root.dataset.from) location.reload();
+  }
+
+  // The socket ---------------------------------------------------------------
+
   const sign = document.querySelector('[data-testid=connection]');
-  const clock = (ms) => (Date.now() - ms < 864e5 ? '' : new Date(ms).toDateString() + ', ') + new Date(ms).toTimeString().slice(0, 5);
+  const clock = (ms) => { // as clock in web/words.go
+    const at = new Date(ms), now = new Date();
+    return at.toTimeString().slice(0, 5) + (at.toDateString() === now.toDateString() ? ''
+      : ' on ' + at.toLocaleDateString('en-GB', { day: 'numeric', month: 'long', year: now - at < 300 * 864e5 ? undefined : 'numeric' }));
+  };
   let socket, retry, tries = 0, started = 0, heard = Date.parse(root.dataset.from) || Date.now(); // a kept page says from when it is
 
   function say(state) {

@@ -56,7 +56,8 @@ type Page struct {
 	Live     string // path of the page's socket; empty: the page does not change by itself
 	Flash    string // one sentence on what the last form did; empty: none
 	Look     Look
-	Zone     int // minutes that the console's clock is ahead of UTC
+	Zone     string // that times are told in, such as "Europe/Berlin"; empty: the console's, as the reader's is not known
+	Again    bool   // it may be asked for again, as it is no answer to a form
 }
 
 // document is the document's title: "(2) Fix the tests · Signalbox".

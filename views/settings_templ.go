@@ -149,7 +149,7 @@ func Preferences(v Settings) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = appearance(v.Look).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = appearance(v.Look, v.Zone).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -44,8 +44,7 @@ func (s *Server) away(ctx context.Context, id session.ID, since, now time.Time) 
 }
 
 // awayLine is away in a sentence, for the session's page, which it counts as visited.
-func (s *Server) awayLine(ctx context.Context, id session.ID) (string, error) {
-	now := s.desk.Now()
+func (s *Server) awayLine(ctx context.Context, id session.ID, now time.Time) (string, error) {
 	since, err := s.store.Visit(ctx, id, now)
 	if err != nil {
 		return "", err

@@ -50,7 +50,7 @@ func BenchmarkDraw(b *testing.B) {
 			s, id := benchServer(b, size)
 			ctx := context.Background()
 			for b.Loop() {
-				v, err := s.codingState(ctx, id, asked{}, &look{})
+				v, err := s.codingState(ctx, id, asked{}, &look{zone: time.Local})
 				if err != nil {
 					b.Fatal(err)
 				}

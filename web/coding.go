@@ -44,10 +44,10 @@ func (s *Server) coding(c echo.Context, asked asked) (views.Coding, error) {
 		v.Page.Live += "?" + live.Encode()
 	}
 	v.Pane.NoWrap = c.QueryParam("wrap") == "0"
-	if v.List, err = s.beside(ctx, id); err != nil {
+	if v.List, err = s.beside(ctx, id, look.zone); err != nil {
 		return v, err
 	}
-	if v.Away, err = s.awayLine(ctx, id); err != nil {
+	if v.Away, err = s.awayLine(ctx, id, s.now(c)); err != nil {
 		return v, err
 	}
 	v.Composer.Key = session.NewID("k")
@@ -60,9 +60,9 @@ func (s *Server) coding(c echo.Context, asked asked) (views.Coding, error) {
 }
 
 // beside is the list that stands beside a session on a desk.
-func (s *Server) beside(ctx context.Context, id session.ID) (views.List, error) {
+func (s *Server) beside(ctx context.Context, id session.ID, zone *time.Location) (views.List, error) {
 	board, err := s.desk.Board(ctx)
-	return rows(board.Items[:min(len(board.Items), listPage)], id, s.desk.Now()), err
+	return rows(board.Items[:min(len(board.Items), listPage)], id, s.nowIn(zone)), err
 }
 
 // codingState gathers what of a session's page changes by itself.
@@ -75,7 +75,7 @@ func (s *Server) codingState(ctx context.Context, id session.ID, asked asked, lo
 	if p := f.Prompt(); p != nil && p.Elided {
 		asked.whole, _ = s.desk.WholeOf(id, p.ID)
 	}
-	v := codingView(f, view.Messages, view.Resumes, asked, s.desk.Now())
+	v := codingView(f, view.Messages, view.Resumes, asked, s.nowIn(look.zone))
 	if f.Session.Runtime.Structured() {
 		if err := s.talk(ctx, &v, f, view.Messages, look); err != nil {
 			return v, err
@@ -88,7 +88,7 @@ func (s *Server) codingState(ctx context.Context, id session.ID, asked asked, lo
 		return v, err
 	}
 	v.Muted = told.Muted
-	v.Run, err = s.runPanel(ctx, f, view.Steps)
+	v.Run, err = s.runPanel(ctx, f, view.Steps, look.zone)
 	return v, err
 }
 
@@ -173,7 +173,7 @@ func (s *Server) codingLive(c echo.Context) error {
 		}}}
 		if c.QueryParam("list") == "1" { // a desk shows the list beside the session
 			parts = append(parts, part{of: session.AnySession, pace: besidePace, draw: func(ctx context.Context) ([]templ.Component, error) {
-				list, err := s.beside(ctx, id)
+				list, err := s.beside(ctx, id, look.zone)
 				return []templ.Component{views.Needs(s.needs(ctx)), views.SessionRows(list)}, err
 			}})
 		} else {

@@ -19,7 +19,7 @@ import (
 func (s *Server) connectMachine(c echo.Context) error {
 	ctx := c.Request().Context()
 	name := strings.TrimSpace(c.FormValue("name"))
-	v, err := s.runnersView(ctx)
+	v, err := s.runnersView(ctx, zoneFrom(c.Request()))
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ const (
 
 // historyPage shows what a session did over time, and one of its screens.
 func (s *Server) historyPage(c echo.Context) error {
-	ctx, id, now := c.Request().Context(), sessionID(c), s.desk.Now()
+	ctx, id, now := c.Request().Context(), sessionID(c), s.now(c)
 	rec, err := s.store.Record(ctx, id)
 	if err != nil {
 		return err
@@ -116,10 +116,7 @@ func (s *Server) showMoment(v *views.History, e store.Extent, m store.Moment, no
 	v.Wrong = wrongForm(id, m.Place())
 	v.Scrubber = views.Scrubber{
 		Min: store.Moment{ID: e.First}.Place(), Max: store.Moment{ID: e.Last}.Place(), At: m.Place(),
-		Words: fmt.Sprintf("%d of %d · %s", m.ID-e.First+1, e.Moments, m.Taken.Local().Format("15:04:05")),
-	}
-	if m.Taken.Local().Format(time.DateOnly) != now.Local().Format(time.DateOnly) {
-		v.Scrubber.Words += m.Taken.Local().Format(" on 2 January")
+		Words: fmt.Sprintf("%d of %d · %s", m.ID-e.First+1, e.Moments, clockBy(m.Taken, now, "15:04:05")),
 	}
 	if m.ID > e.First {
 		v.Scrubber.Prev = momentAddress(id, m.ID-1, v.Query)

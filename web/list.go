@@ -26,6 +26,7 @@ var filters = []struct {
 }{
 	{"", "All"}, {session.NeedsYou, "Needs you"}, {session.Working, "Working"}, {session.FailedHeadline, "Failed"},
 	{session.Done, "Done"}, {session.ReadyHeadline, "Ready"}, {session.Offline, "Offline"}, {session.EndedHeadline, "Ended"},
+	{session.UnknownHeadline, "Unknown"},
 }
 
 // listPage is how many sessions a page of the list holds.
@@ -84,7 +85,7 @@ func (q listQuery) address() string {
 }
 
 func (s *Server) sessionList(c echo.Context) (views.SessionList, error) {
-	ctx, now := c.Request().Context(), s.desk.Now()
+	ctx, now := c.Request().Context(), s.now(c)
 	q, err := listQueryOf(c)
 	if err != nil {
 		return views.SessionList{}, err

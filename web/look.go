@@ -8,6 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"signalbox/session"
 	"signalbox/views"
 )
 
@@ -63,7 +64,7 @@ func stepSize(size, step string) string {
 
 // saveLook keeps what the form says, or steps the size of text.
 func (s *Server) saveLook(c echo.Context) error {
-	l := lookFrom(c.Request())
+	l, zone := lookFrom(c.Request()), c.FormValue("zone")
 	if step := c.FormValue("step"); step != "" {
 		l.Size = stepSize(l.Size, step)
 	} else {
@@ -71,6 +72,10 @@ func (s *Server) saveLook(c echo.Context) error {
 			Theme: known(views.Themes, c.FormValue("theme")), Size: known(views.Sizes, c.FormValue("size")),
 			NoKey: c.FormValue("shortcuts") != "1",
 		}
+		if _, ok := readZone(zone); zone != "" && !ok {
+			return session.Problemf(session.ErrInvalid, "No time zone is called %q. A zone is named by its continent and a city, such as Europe/Berlin.", session.Line(zone, 64))
+		}
+		s.keepZone(c, zone)
 	}
 	c.SetCookie(&http.Cookie{
 		Name: lookCookie, Value: writeLook(l), Path: "/", MaxAge: 365 * 24 * 3600,

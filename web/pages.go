@@ -1,7 +1,7 @@
 package web
 
 import (
-	"time"
+	"net/http"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
@@ -22,15 +22,10 @@ func (s *Server) render(c echo.Context, status int, page templ.Component) error 
 	return body.Close()
 }
 
-// zoneOf is how many minutes this machine's clock is ahead of UTC.
-func zoneOf(now time.Time) int {
-	_, seconds := now.Local().Zone()
-	return seconds / 60
-}
-
 func (s *Server) page(c echo.Context, title, nav string) views.Page {
-	p := views.Page{Title: title, Assets: s.assets, Nav: nav, SignedIn: who(c).kind == "owner", Look: lookFrom(c.Request()), Zone: zoneOf(s.desk.Now())}
+	p := views.Page{Title: title, Assets: s.assets, Nav: nav, SignedIn: who(c).kind == "owner", Look: lookFrom(c.Request()), Zone: zoneName(c.Request())}
 	if p.SignedIn {
+		p.Again = c.Request().Method == http.MethodGet
 		p.Needs = s.needs(c.Request().Context())
 	}
 	return p

@@ -51,7 +51,7 @@ func (s *Server) wrong(c echo.Context) error {
 }
 
 func (s *Server) casesPage(c echo.Context) error {
-	ctx, now := c.Request().Context(), s.desk.Now()
+	ctx, now := c.Request().Context(), s.now(c)
 	cases, err := s.store.Cases(ctx)
 	if err != nil {
 		return err

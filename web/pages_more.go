@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/a-h/templ"
 	"github.com/gorilla/websocket"
@@ -99,7 +100,7 @@ func signedOut(c echo.Context) error {
 }
 
 func (s *Server) runnersPage(c echo.Context) error {
-	v, err := s.runnersView(c.Request().Context())
+	v, err := s.runnersView(c.Request().Context(), zoneFrom(c.Request()))
 	if err != nil {
 		return err
 	}
@@ -112,7 +113,7 @@ func (s *Server) runnersPage(c echo.Context) error {
 func (s *Server) runnersLive(c echo.Context) error {
 	return s.orSignedOut(c, func() error {
 		return s.live(c, part{of: runnersOnly, draw: func(ctx context.Context) ([]templ.Component, error) {
-			v, err := s.runnersView(ctx)
+			v, err := s.runnersView(ctx, zoneFrom(c.Request()))
 			return []templ.Component{views.RunnerRows(v)}, err
 		}})
 	})
@@ -122,7 +123,7 @@ func (s *Server) runnersLive(c echo.Context) error {
 // comes or goes, which wakes everybody, and at nothing else.
 const runnersOnly session.ID = "runners"
 
-func (s *Server) runnersView(ctx context.Context) (views.Runners, error) {
+func (s *Server) runnersView(ctx context.Context, zone *time.Location) (views.Runners, error) {
 	v := views.Runners{}
 	v.Page.Live = "/runners/live"
 	runners, err := s.store.Runners(ctx)
@@ -133,7 +134,7 @@ func (s *Server) runnersView(ctx context.Context) (views.Runners, error) {
 	v.Rows = make([]views.Runner, len(runners))
 	var looks sync.WaitGroup
 	for i, r := range runners {
-		v.Rows[i] = s.runnerRow(r)
+		v.Rows[i] = s.runnerRow(r, s.nowIn(zone))
 		if !v.Rows[i].Connected {
 			continue
 		}
@@ -168,10 +169,10 @@ func (s *Server) address() string {
 	return "http://" + s.cfg.Listen
 }
 
-func (s *Server) runnerRow(r store.Runner) views.Runner {
+func (s *Server) runnerRow(r store.Runner, now time.Time) views.Runner {
 	row := views.Runner{ID: r.Name, Name: r.Name, Connected: s.desk.Connected(r.Name), Words: "Connected"}
 	if !row.Connected {
-		row.Words = "Last seen " + clock(r.LastSeen, s.desk.Now())
+		row.Words = "Last seen " + clock(r.LastSeen, now)
 	}
 	row.Facts = session.Line(r.OS+" · signalbox "+r.Build, 120)
 	for _, e := range r.Engines {

@@ -30,7 +30,7 @@ var notifyKinds = []struct {
 
 // notifyCard is the part of the settings page about notifications.
 func (s *Server) notifyCard(c echo.Context) (v views.Notify, err error) {
-	ctx, now := c.Request().Context(), s.desk.Now()
+	ctx, now := c.Request().Context(), s.now(c)
 	prefs, err := s.notifyPrefs(ctx)
 	if err != nil {
 		return v, err

@@ -21,7 +21,7 @@ func (s *Server) settingsPage(c echo.Context) error {
 }
 
 func (s *Server) settings(c echo.Context, status int, made string, problem *views.Problem) error {
-	ctx, now := c.Request().Context(), s.desk.Now()
+	ctx, now := c.Request().Context(), s.now(c)
 	v := views.Settings{Page: s.page(c, "Settings", "settings"), Kinds: tokenKinds, NewToken: made, Error: problem}
 	v.Facts = []views.Fact{
 		{Name: "Version", Value: s.cfg.Build},

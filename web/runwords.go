@@ -11,7 +11,7 @@ import (
 )
 
 // runPanel gathers the Pilot's part of a session's page.
-func (s *Server) runPanel(ctx context.Context, f session.Facts, steps []session.RunStep) (views.RunPanel, error) {
+func (s *Server) runPanel(ctx context.Context, f session.Facts, steps []session.RunStep, zone *time.Location) (views.RunPanel, error) {
 	if f.Session.Runtime == session.External {
 		return views.RunPanel{Session: string(f.Session.ID), State: "none"}, nil
 	}
@@ -23,7 +23,7 @@ func (s *Server) runPanel(ctx context.Context, f session.Facts, steps []session.
 		}
 		off = shown.Problem
 	}
-	return runPanelView(f, steps, off, s.desk.Now()), nil
+	return runPanelView(f, steps, off, s.nowIn(zone)), nil
 }
 
 // stepsShown is how many of the newest steps stand unfolded.
@@ -41,12 +41,12 @@ func runPanelView(f session.Facts, steps []session.RunStep, off string, now time
 	v.Mark, v.Words = runMarks[r.State], runWords(f, now)
 	v.Rules, v.Cost, v.Question = rulesWords(r.Rules), cost(r.Usage), r.Question
 	v.Until = moment(r.Until, now)
-	v.Open = !r.State.Ended() || now.Sub(r.EndedAt) < time.Hour
+	v.Open = (!r.State.Ended() || now.Sub(r.EndedAt) < time.Hour) && r.Question == ""
 	v.Allow, v.Prompt = r.Ledger.Offer != "", r.Ledger.Asked != ""
 	v.CanStop = !r.State.Ended()
 	v.CanHint, v.CanGoOn = r.State == session.RunRunning, r.State == session.RunWaiting
 	for i, s := range steps {
-		step := views.RunStep{N: s.N, At: moment(s.At, now), Thought: s.Thought, Instruction: s.Instruction, Outcome: s.Outcome, Notes: s.Notes}
+		step := views.RunStep{N: s.N, At: moment(s.At, now), Thought: s.Thought, Instruction: s.Instruction, Outcome: outcomeWords(s.Outcome, now), Notes: s.Notes}
 		if s.Outcome == "" && !r.State.Ended() {
 			step.Outcome = underWay(f, s)
 		}
@@ -63,6 +63,17 @@ func runPanelView(f session.Facts, steps []session.RunStep, off string, now time
 		}
 	}
 	return v
+}
+
+// outcomeWords is a step's outcome with its time, which the Pilot keeps in RFC 3339, in
+// the reader's words.
+func outcomeWords(outcome string, now time.Time) string {
+	const waits = "Waits until "
+	stamp, ok := strings.CutPrefix(strings.TrimSuffix(outcome, "."), waits)
+	if at, err := time.Parse(time.RFC3339, stamp); ok && err == nil {
+		return waits + clock(at, now) + "."
+	}
+	return outcome
 }
 
 var runMarks = map[session.RunPhase]string{

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"time"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
@@ -24,9 +25,10 @@ const (
 
 // look is how a session's page is looked at.
 type look struct {
-	pane   bool   // the pane, though there is a conversation
-	before string // cursor of older turns; empty: the newest
-	all    bool   // every entry of a long turn
+	pane   bool           // the pane, though there is a conversation
+	before string         // cursor of older turns; empty: the newest
+	all    bool           // every entry of a long turn
+	zone   *time.Location // of the reader
 
 	// What a page that stays open began with, so that nothing is taken from under
 	// the eyes of its reader.
@@ -35,7 +37,7 @@ type look struct {
 }
 
 func lookOf(c echo.Context) *look {
-	return &look{pane: c.QueryParam("view") == "pane", before: c.QueryParam("before"), all: c.QueryParam("all") == "1"}
+	return &look{pane: c.QueryParam("view") == "pane", before: c.QueryParam("before"), all: c.QueryParam("all") == "1", zone: zoneFrom(c.Request())}
 }
 
 // query is what keeps a look in an address.
@@ -82,7 +84,7 @@ func (s *Server) talk(ctx context.Context, v *views.Coding, f session.Facts, mes
 		q.Set("all", "1")
 		t.rest = here + "?" + q.Encode()
 	}
-	v.Talk.Entries = talkEntries(t, f, s.desk.Now())
+	v.Talk.Entries = talkEntries(t, f, s.nowIn(look.zone))
 	var html bytes.Buffer
 	for _, e := range v.Talk.Entries {
 		html.Reset()
@@ -97,7 +99,7 @@ func (s *Server) talk(ctx context.Context, v *views.Coding, f session.Facts, mes
 			beside = append(beside, m)
 		}
 	}
-	v.Messages = messageList(beside, s.desk.Now())
+	v.Messages = messageList(beside, s.nowIn(look.zone))
 	if len(v.Talk.Entries) > 0 && f.Waiting == 0 && v.Placeholder != nil && v.Placeholder.Cause == string(session.PlaceMessageWaiting) {
 		v.Placeholder = nil // what was sent is to be seen, and nothing is on its way
 	}

@@ -38,24 +38,37 @@ var may = map[session.Trust]string{
 	session.TrustFull: "may do anything", session.TrustAsk: "asks first",
 }
 
-// clock is a moment within a sentence: the time, with the day if it is another.
-func clock(at, now time.Time) string {
-	at, now = at.Local(), now.Local()
+// clock is a moment within a sentence: the time, with the day if it is another. It is
+// told in now's zone, the reader's; the console's, of which the reader need not know,
+// is named. live.js tells what it has to tell in the same words.
+func clock(at, now time.Time) string { return clockBy(at, now, "15:04") }
+
+// clockBy is clock with the hours written by layout.
+func clockBy(at, now time.Time, layout string) string {
 	if at.IsZero() {
 		return "an unknown time"
 	}
-	if y, m, d := at.Date(); (time.Date(y, m, d, 0, 0, 0, 0, time.Local)) == dayOf(now) {
-		return at.Format("15:04")
+	at = at.In(now.Location())
+	words := at.Format(layout)
+	if at.Location() == time.Local {
+		words += at.Format(" MST")
 	}
-	if now.Sub(at) < 300*24*time.Hour {
-		return at.Format("15:04 on 2 January")
+	switch {
+	case at.Format(time.DateOnly) == now.Format(time.DateOnly):
+		return words
+	case now.Sub(at) < 300*24*time.Hour:
+		return words + at.Format(" on 2 January")
 	}
-	return at.Format("15:04 on 2 January 2006")
+	return words + at.Format(" on 2 January 2006")
 }
 
-func dayOf(t time.Time) time.Time {
-	y, m, d := t.Date()
-	return time.Date(y, m, d, 0, 0, 0, 0, time.Local)
+// inFull is a moment to the second with its day, in the same zone.
+func inFull(at, now time.Time) string {
+	at = at.In(now.Location())
+	if at.Location() == time.Local {
+		return at.Format("2 January 2006, 15:04:05 MST")
+	}
+	return at.Format("2 January 2006, 15:04:05")
 }
 
 // age is a moment as an age, for lists.
@@ -63,7 +76,7 @@ func age(at, now time.Time) views.Time {
 	if at.IsZero() {
 		return views.Time{}
 	}
-	return views.Time{ISO: at.UTC().Format(time.RFC3339), Words: views.Age(now.Sub(at)), Full: at.Local().Format("2 January 2006, 15:04:05"), Age: true}
+	return views.Time{ISO: at.UTC().Format(time.RFC3339), Words: views.Age(now.Sub(at)), Full: inFull(at, now), Age: true}
 }
 
 // moment is a moment by the clock.
@@ -71,7 +84,7 @@ func moment(at, now time.Time) views.Time {
 	if at.IsZero() {
 		return views.Time{}
 	}
-	return views.Time{ISO: at.UTC().Format(time.RFC3339), Words: clock(at, now), Full: at.Local().Format("2 January 2006, 15:04:05")}
+	return views.Time{ISO: at.UTC().Format(time.RFC3339), Words: clock(at, now), Full: inFull(at, now)}
 }
 
 // bannerOf is the one banner of every view.

@@ -1,14 +1,15 @@
 package web
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"signalbox/session"
 )
 
-// Midday, so that an hour before and after it is the same day everywhere.
-var noon = time.Date(2026, 8, 12, 12, 0, 0, 0, time.Local)
+// Midday where the reader is.
+var noon = time.Date(2026, 8, 12, 12, 0, 0, 0, time.UTC)
 
 // facts makes the facts of a connected codex session whose engine is free.
 func facts(change ...func(*session.Facts)) session.Facts {
@@ -222,10 +223,53 @@ func TestClock(t *testing.T) {
 		want string
 	}{
 		{noon.Add(-78 * time.Minute), "10:42"}, {noon.Add(-11*time.Hour - 59*time.Minute), "00:01"}, {noon.Add(-13 * time.Hour), "23:00 on 11 August"},
-		{noon.Add(13 * time.Hour), "01:00 on 13 August"}, {noon.AddDate(-1, 0, 0), "12:00 on 12 August 2025"}, {noon.UTC(), "12:00"}, {time.Time{}, "an unknown time"},
+		{noon.Add(13 * time.Hour), "01:00 on 13 August"}, {noon.AddDate(-1, 0, 0), "12:00 on 12 August 2025"}, {noon.Local(), "12:00"}, {time.Time{}, "an unknown time"},
 	} {
 		if got := clock(c.at, noon); got != c.want {
 			t.Errorf("%s: %q, want %q", c.at, got, c.want)
+		}
+	}
+}
+
+// A time is told where its reader is, with the day that it is there; the console's own
+// zone, of which a reader need not know, is named.
+func TestTimesAreTheReaders(t *testing.T) {
+	zones := map[string]*time.Location{"console": time.Local}
+	for _, name := range []string{"Asia/Kathmandu", "Pacific/Honolulu"} {
+		zone, ok := readZone(name)
+		if !ok {
+			t.Fatalf("%s is unknown", name)
+		}
+		zones[name] = zone
+	}
+	here := noon.Local()
+	for _, c := range []struct{ zone, clock, full string }{
+		{"Asia/Kathmandu", "17:45", "12 August 2026, 17:45:00"},
+		{"Pacific/Honolulu", "02:00", "12 August 2026, 02:00:00"},
+		{"console", here.Format("15:04 MST"), here.Format("2 January 2006, 15:04:05 MST")},
+	} {
+		now := noon.In(zones[c.zone])
+		if got := clock(noon, now); got != c.clock {
+			t.Errorf("%s: %q, want %q", c.zone, got, c.clock)
+		}
+		if got := moment(noon, now).Full; got != c.full {
+			t.Errorf("%s: %q, want %q", c.zone, got, c.full)
+		}
+	}
+	if got := clock(noon.Add(-3*time.Hour), noon.In(zones["Pacific/Honolulu"])); got != "23:00 on 11 August" {
+		t.Errorf("yesterday there: %q", got)
+	}
+	if got := outcomeWords("Waits until 2026-08-12T12:30:00Z.", noon.In(zones["Asia/Kathmandu"])); got != "Waits until 18:15." {
+		t.Errorf("a step's outcome: %q", got)
+	}
+	for _, kept := range []string{"Waits until the build ends.", "Done.", ""} {
+		if got := outcomeWords(kept, noon); got != kept {
+			t.Errorf("%q became %q", kept, got)
+		}
+	}
+	for _, name := range []string{"", "Local", "Middle/Earth", "../../etc/passwd", strings.Repeat("A", 65)} {
+		if _, ok := readZone(name); ok {
+			t.Errorf("%q is a zone", name)
 		}
 	}
 }
