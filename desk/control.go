@@ -14,20 +14,38 @@ import (
 const controlWait = verdictWait
 
 // Interrupt ends the running turn, and only that: where it is known by name, the
-// runner ends no other one that has begun meanwhile.
-func (d *Desk) Interrupt(ctx context.Context, id session.ID) error {
+// runner ends no other one that has begun meanwhile. shown is the turn that whoever
+// asks was shown; empty if that has no name. Another one is left alone.
+func (d *Desk) Interrupt(ctx context.Context, id session.ID, shown string) error {
 	c := session.Command{Do: session.DoInterrupt}
 	s, err := d.held(ctx, id)
 	if err != nil {
 		return err
 	}
-	if l := d.link(s.Runner); l != nil {
-		if c.Turn, err = d.store.RunningTurn(ctx, id, l.journal); err != nil {
-			return err
-		}
+	if c.Turn, err = d.RunningTurn(ctx, s); err != nil {
+		return err
+	}
+	if overtaken(shown, c.Turn) {
+		return session.Problemf(session.ErrConflict, "The turn that you were shown has ended, and another runs. Nothing was stopped.")
+	}
+	if shown != "" {
+		c.Turn = shown
 	}
 	return d.control(ctx, s, c, func(ctx context.Context) error { return d.doubt(ctx, id) })
 }
+
+// RunningTurn names the turn of a session that runs; empty if none does, or if that
+// cannot be told.
+func (d *Desk) RunningTurn(ctx context.Context, s session.Session) (string, error) {
+	l := d.link(s.Runner)
+	if l == nil {
+		return "", nil
+	}
+	return d.store.RunningTurn(ctx, s.ID, l.journal)
+}
+
+// overtaken reports that another turn runs than the one that somebody was shown.
+func overtaken(shown, running string) bool { return shown != "" && running != "" && shown != running }
 
 // doubt puts what was on its way when the turn was stopped in doubt, until the
 // engine says whether it has it: the turn's end settles it.

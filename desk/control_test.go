@@ -30,7 +30,7 @@ func TestAControlWithoutAnAnswer(t *testing.T) {
 		changed, stop := o.feed.Watch(id)
 		defer stop()
 		began := time.Now()
-		if err := o.Interrupt(t.Context(), id); err != nil || time.Since(began) != controlWait {
+		if err := o.Interrupt(t.Context(), id, ""); err != nil || time.Since(began) != controlWait {
 			t.Fatalf("after %s: %v", time.Since(began), err)
 		}
 		asked := func() *session.Asked { t.Helper(); return o.facts(id).Asked }
@@ -61,8 +61,8 @@ func TestAControlWithoutAnAnswer(t *testing.T) {
 		answer  session.Result
 		refusal string
 	}{
-		"a late yes":       {session.DoInterrupt, func(o *office, id session.ID) error { return o.Interrupt(o.t.Context(), id) }, session.Result{OK: true}, ""},
-		"a late no":        {session.DoInterrupt, func(o *office, id session.ID) error { return o.Interrupt(o.t.Context(), id) }, session.Result{Code: session.CodeConflict, Message: "That turn has ended already."}, "That turn has ended already."},
+		"a late yes":       {session.DoInterrupt, func(o *office, id session.ID) error { return o.Interrupt(o.t.Context(), id, "") }, session.Result{OK: true}, ""},
+		"a late no":        {session.DoInterrupt, func(o *office, id session.ID) error { return o.Interrupt(o.t.Context(), id, "") }, session.Result{Code: session.CodeConflict, Message: "That turn has ended already."}, "That turn has ended already."},
 		"a late end":       {session.DoStop, func(o *office, id session.ID) error { return o.Stop(o.t.Context(), id) }, session.Result{OK: true}, ""},
 		"a late restart":   {session.DoRestart, func(o *office, id session.ID) error { return o.Restart(o.t.Context(), id) }, session.Result{OK: true}, ""},
 		"no restart, late": {session.DoRestart, func(o *office, id session.ID) error { return o.Restart(o.t.Context(), id) }, session.Result{Code: session.CodeMissing, Message: "codex is not installed."}, "codex is not installed."},
@@ -93,11 +93,11 @@ func TestAControlWithoutAnAnswer(t *testing.T) {
 			return obliging(c)
 		})
 		id := o.codex("a")
-		if err := o.Interrupt(t.Context(), id); !errors.Is(err, session.ErrConflict) || o.facts(id).Asked != nil {
+		if err := o.Interrupt(t.Context(), id, ""); !errors.Is(err, session.ErrConflict) || o.facts(id).Asked != nil {
 			t.Errorf("refused at once: %v, %+v", err, o.facts(id).Asked)
 		}
 		m.leave()
-		if err := o.Interrupt(t.Context(), id); !errors.Is(err, session.ErrOffline) || o.facts(id).Asked != nil {
+		if err := o.Interrupt(t.Context(), id, ""); !errors.Is(err, session.ErrOffline) || o.facts(id).Asked != nil {
 			t.Errorf("not connected: %v, %+v", err, o.facts(id).Asked)
 		}
 	})
@@ -107,7 +107,7 @@ func TestAControlWithoutAnAnswer(t *testing.T) {
 		id := o.codex("a")
 		m.shows(id, thinking, session.TurnReport{Turn: "t1", Began: true})
 		done := make(chan error, 1)
-		go func() { done <- o.Interrupt(t.Context(), id) }()
+		go func() { done <- o.Interrupt(t.Context(), id, "") }()
 		synctest.Wait()
 		m.shows(id, idle, session.TurnReport{Turn: "t1", Outcome: &session.LastTurn{Verdict: session.VerdictKilled}})
 		if err := <-done; err != nil || o.facts(id).Asked != nil {

@@ -466,7 +466,7 @@ func TestStopWhileAway(t *testing.T) {
 		other := o.codex("a")
 		m.shows(id, thinking)
 		m.leave()
-		if err := o.Interrupt(t.Context(), id); !errors.Is(err, session.ErrOffline) {
+		if err := o.Interrupt(t.Context(), id, ""); !errors.Is(err, session.ErrOffline) {
 			t.Errorf("an interrupt while away: %v", err)
 		}
 		if err := o.Stop(t.Context(), id); err != nil {

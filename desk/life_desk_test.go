@@ -169,7 +169,7 @@ func (d *desked) happen() {
 		d.ownerActs()
 	case n < 19:
 		d.say("stop")
-		d.must(d.Interrupt(d.t.Context(), d.id), session.ErrOffline)
+		d.must(d.Interrupt(d.t.Context(), d.id, ""), session.ErrOffline)
 	case n < 39:
 		d.say("engine works")
 		d.work()

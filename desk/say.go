@@ -17,8 +17,9 @@ type Instruction struct {
 	Text    string
 	Key     string // the sender's own: the same key twice is one message
 	Author  session.Author
-	Preempt bool // ends the running turn first
-	Steer   bool // joins the running turn, where the engine can; else it queues as any other
+	Preempt bool   // ends the running turn first
+	Shown   string // Preempt: the turn that whoever asks was shown; another one is left alone. Empty: whichever runs
+	Steer   bool   // joins the running turn, where the engine can; else it queues as any other
 }
 
 // Say queues an instruction and sends it when the engine can take it. It always
@@ -38,6 +39,19 @@ func (d *Desk) Say(ctx context.Context, id session.ID, in Instruction) (session.
 	}
 	if in.Preempt && in.Steer {
 		return session.Message{}, session.Problemf(session.ErrInvalid, "A message either ends the running turn or joins it: choose one of preempt and steer.")
+	}
+	if in.Preempt && in.Shown != "" {
+		running, err := d.RunningTurn(ctx, rec.Session)
+		if err != nil {
+			return session.Message{}, err
+		}
+		if overtaken(in.Shown, running) {
+			m, err := d.store.MessageByKey(ctx, id, in.Key)
+			if errors.Is(err, session.ErrNotFound) { // else it is a repeat, and may have begun the other turn itself
+				err = session.Problemf(session.ErrConflict, "The turn that you were shown has ended, and another runs. Nothing was stopped or sent: send it again as you mean it.")
+			}
+			return m, err
+		}
 	}
 	if rec.Queued >= maxQueued {
 		return session.Message{}, session.Problemf(session.ErrTooMany, "%d messages wait already. Withdraw some first.", rec.Queued)

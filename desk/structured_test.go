@@ -206,7 +206,7 @@ func TestMustWait(t *testing.T) {
 func TestAStopPutsWhatIsOnItsWayInDoubt(t *testing.T) {
 	type list = []session.MessageState
 	for name, stop := range map[string]func(*office, session.ID) error{
-		"interrupt": func(o *office, id session.ID) error { return o.Interrupt(o.t.Context(), id) },
+		"interrupt": func(o *office, id session.ID) error { return o.Interrupt(o.t.Context(), id, "") },
 		"stop":      func(o *office, id session.ID) error { return o.Stop(o.t.Context(), id) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -239,7 +239,7 @@ func TestAStopPutsWhatIsOnItsWayInDoubt(t *testing.T) {
 	inBubble(t, func(t *testing.T, o *office) { // while it is handed over
 		m, id := o.protocol(silentOn(session.DoTurn))
 		one := o.say(id, "one")
-		if err := o.Interrupt(t.Context(), id); err != nil {
+		if err := o.Interrupt(t.Context(), id, ""); err != nil {
 			t.Fatal(err)
 		}
 		o.wants("on its way", list{session.InDoubt}, one)
@@ -509,7 +509,7 @@ func TestTwoClients(t *testing.T) {
 			t.Errorf("shown %+v", v.Messages[1])
 		}
 		steer := o.steer(id, "three")
-		woken("a stop", func() error { return o.Interrupt(t.Context(), id) })
+		woken("a stop", func() error { return o.Interrupt(t.Context(), id, "") })
 		if v := seen(); v.Messages[2].ID != steer || v.Messages[2].State != session.InDoubt {
 			t.Errorf("shown %+v", v.Messages[2])
 		}

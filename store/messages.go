@@ -104,6 +104,15 @@ func (s *Store) FindMessage(ctx context.Context, mid string) (session.Message, e
 	return m, nil
 }
 
+// MessageByKey returns the message that a sender gave this key, or session.ErrNotFound.
+func (s *Store) MessageByKey(ctx context.Context, id session.ID, key string) (session.Message, error) {
+	m, err := scanMessage(s.row(ctx, `SELECT `+messageColumns+messageTables+`WHERE s.id = ? AND m.key = ? AND m.key <> ''`, string(id), key))
+	if err != nil {
+		return session.Message{}, fmt.Errorf("read a message of %s by its key: %w", id, found(err))
+	}
+	return m, nil
+}
+
 // Messages returns a page of a session's messages, the oldest first within the
 // page, and the cursor of the page before it in time, empty if there is none.
 // Without a cursor the page holds the newest.

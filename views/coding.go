@@ -17,8 +17,9 @@ type Coding struct {
 	CanInterrupt bool // a turn runs that can be ended
 	CanStop      bool // the engine is there and can be ended
 	StopWords    string
-	CanLeave     bool // it was started by hand, and can be left as it is
-	CanRestart   bool // the engine has ended and can be started again
+	Turn         string // the turn that CanInterrupt and Composer.Preempt are about; empty: it has no name
+	CanLeave     bool   // it was started by hand, and can be left as it is
+	CanRestart   bool   // the engine has ended and can be started again
 
 	Notice      string       // what the owner must know about the whole page, such as how old it is; empty: none
 	Error       *Problem     // what the last form of this page could not do; nil: nothing

@@ -265,6 +265,19 @@ func (s *Server) apiResize(c echo.Context) error {
 	return c.JSON(http.StatusOK, struct{}{})
 }
 
+// apiInterrupt takes a body that names the turn to end, or none.
+func (s *Server) apiInterrupt(c echo.Context) error {
+	var in struct {
+		Turn string `json:"turn"`
+	}
+	if c.Request().ContentLength != 0 {
+		if err := decode(c, &in); err != nil {
+			return err
+		}
+	}
+	return s.apiControl(func(d *desk.Desk, ctx context.Context, id session.ID) error { return d.Interrupt(ctx, id, in.Turn) })(c)
+}
+
 func (s *Server) apiControl(do func(*desk.Desk, context.Context, session.ID) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if err := do(s.desk, c.Request().Context(), sessionID(c)); err != nil {

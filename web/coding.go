@@ -81,6 +81,11 @@ func (s *Server) codingState(ctx context.Context, id session.ID, asked asked, lo
 			return v, err
 		}
 	}
+	if v.CanInterrupt {
+		if v.Turn, err = s.desk.RunningTurn(ctx, f.Session); err != nil {
+			return v, err
+		}
+	}
 	snap := view.Record.State.Snapshot
 	v.Pane = views.Pane{HTML: pane.HTML(view.Pane, snap.Format == session.ANSI || snap.Format == session.Raw), Seq: snap.Seq}
 	told, _, err := s.store.Notified(ctx, id)

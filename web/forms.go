@@ -35,7 +35,8 @@ func (s *Server) onSession(c echo.Context, err error, asked asked, text string) 
 func (s *Server) say(c echo.Context) error {
 	id, text := sessionID(c), c.FormValue("text")
 	_, err := s.desk.Say(c.Request().Context(), id, desk.Instruction{
-		Text: lines(text), Key: c.FormValue("key"), Author: session.ByOwner, Preempt: c.FormValue("preempt") == "true", Steer: c.FormValue("steer") == "true",
+		Text: lines(text), Key: c.FormValue("key"), Author: session.ByOwner, Preempt: c.FormValue("preempt") == "true", Shown: c.FormValue("turn"),
+		Steer: c.FormValue("steer") == "true",
 	})
 	if err != nil {
 		return s.onSession(c, err, asked{}, text)
@@ -65,6 +66,12 @@ func (s *Server) moveMessage(c echo.Context) error {
 		return s.onSession(c, err, asked{}, "")
 	}
 	return back(c, "/sessions/"+string(id))
+}
+
+func (s *Server) interrupt(c echo.Context) error {
+	return s.control(func(d *desk.Desk, ctx context.Context, id session.ID) error {
+		return d.Interrupt(ctx, id, c.FormValue("turn"))
+	})(c)
 }
 
 func (s *Server) control(do func(*desk.Desk, context.Context, session.ID) error) echo.HandlerFunc {

@@ -249,6 +249,69 @@ func TestThePagesOfARunningSession(t *testing.T) {
 	attr(t, row, "data-connected", "false")
 }
 
+// A form that ends a turn carries the one that its page shows: a tap that comes late
+// reaches no other.
+func TestALateTapStopsNoOtherTurn(t *testing.T) {
+	b := start(t)
+	p := b.signIn()
+	r := b.join("box")
+	id := b.codex("box")
+	path := "/sessions/" + id
+	first := b.say(id, "one")
+	b.message(id, first, session.Delivered)
+	r.command(session.DoTurn)
+	r.stored(r.push(id, busy, began(first)))
+	shown := p.get(path).page()
+	turn := "turn-of-" + first
+	stop := find(t, shown, "interrupt").Closest("form").Find("[name=turn]")
+	attr(t, stop, "value", turn)
+	attr(t, find(t, shown, "composer").Find("[name=turn]"), "value", turn)
+	if n := find(t, shown, "stop").Closest("form").Find("[name=turn]").Length(); n != 0 {
+		t.Error("the end of a session is about a turn")
+	}
+	p.post(path+"/interrupt", map[string]string{"turn": turn}).want(http.StatusSeeOther)
+	if c := r.command(session.DoInterrupt); c.Turn != turn {
+		t.Errorf("asked to end %q", c.Turn)
+	}
+
+	second := b.say(id, "two")
+	r.stored(r.push(id, free, over(first, &session.LastTurn{Verdict: session.VerdictOK, TurnID: turn})))
+	b.message(id, second, session.Delivered)
+	r.command(session.DoTurn)
+	r.stored(r.push(id, busy, began(second)))
+	const words = "The turn that you were shown has ended, and another runs."
+	late := p.post(path+"/interrupt", map[string]string{"turn": turn}).want(http.StatusConflict)
+	if got := find(t, late.page(), "error").Text(); !strings.Contains(got, words) {
+		t.Errorf("a late stop: %q", got)
+	}
+	if got := b.api("POST", path+"/interrupt", object{"turn": turn}).want(http.StatusConflict, "conflict").message(); !strings.Contains(got, words) {
+		t.Errorf("over the API: %q", got)
+	}
+	late = p.post(path+"/messages", map[string]string{"turn": turn, "text": "now", "preempt": "true", "key": "k1"}).want(http.StatusConflict)
+	if got := find(t, late.page(), "error").Text(); !strings.Contains(got, words) || find(t, late.page(), "composer-input").Text() != "now" {
+		t.Errorf("a late preempt: %q", got)
+	}
+	// Plain words are about no turn, and what is sent again is what was sent.
+	p.post(path+"/messages", map[string]string{"turn": turn, "text": "later", "key": "k2"}).want(http.StatusSeeOther)
+	p.post(path+"/messages", map[string]string{"turn": "turn-of-" + second, "text": "now", "preempt": "true", "key": "k3"}).want(http.StatusSeeOther)
+	now := r.command(session.DoTurn)
+	r.stored(r.push(id, busy, over(second, &session.LastTurn{Verdict: session.VerdictKilled, TurnID: "turn-of-" + second}), began(now.Message)))
+	if now.Text != "now" || !now.Preempt {
+		t.Errorf("sent %+v", now)
+	}
+	p.post(path+"/messages", map[string]string{"turn": "turn-of-" + second, "text": "now", "preempt": "true", "key": "k3"}).want(http.StatusSeeOther)
+	b.api("POST", path+"/interrupt", nil).want(http.StatusAccepted)
+	if c := r.command(session.DoInterrupt); c.Turn != "turn-of-"+now.Message {
+		t.Errorf("asked to end %q", c.Turn)
+	}
+	// One that the console knows no end of is the runner's to judge.
+	r.stored(r.push(id, free, over(now.Message, &session.LastTurn{Verdict: session.VerdictOK, TurnID: "turn-of-" + now.Message})))
+	b.api("POST", path+"/interrupt", object{"turn": "turn-of-none"}).want(http.StatusAccepted)
+	if c := r.command(session.DoInterrupt); c.Turn != "turn-of-none" {
+		t.Errorf("asked to end %q", c.Turn)
+	}
+}
+
 func TestTheFormOfANewSession(t *testing.T) {
 	b := start(t)
 	p := b.signIn()
