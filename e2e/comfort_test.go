@@ -112,7 +112,7 @@ func TestShortcuts(t *testing.T) {
 
 	pg.visit("/settings")
 	pg.uncheck("[name=shortcuts]")
-	if err := pg.Locator("form[action='/settings/look'] button").Click(); err != nil {
+	if err := pg.clickOn(pg.Locator("form[action='/settings/look'] button")); err != nil {
 		t.Fatal(err)
 	}
 	pg.when(`() => document.documentElement.dataset.keys === 'off'`)
@@ -133,7 +133,7 @@ func TestTheLookOfABrowser(t *testing.T) {
 		pg := c.login(t, p, "/settings")
 		pg.choose("theme", "dark")
 		pg.choose("size", "larger")
-		if err := pg.Locator("form[action='/settings/look'] button").Click(); err != nil {
+		if err := pg.clickOn(pg.Locator("form[action='/settings/look'] button")); err != nil {
 			t.Fatal(err)
 		}
 		has := func(attribute, value string) {
@@ -160,7 +160,7 @@ func TestTheLookOfABrowser(t *testing.T) {
 		}
 		pg.visit("/settings")
 		pg.choose("theme", "light")
-		if err := pg.Locator("form[action='/settings/look'] button").Click(); err != nil {
+		if err := pg.clickOn(pg.Locator("form[action='/settings/look'] button")); err != nil {
 			t.Fatal(err)
 		}
 		has("data-theme", "light")
@@ -168,10 +168,10 @@ func TestTheLookOfABrowser(t *testing.T) {
 			pg.when(`() => getComputedStyle(document.body).backgroundColor === 'rgb(255, 255, 255)'`)
 		}
 		pg.visit("/sessions/" + s.ID)
-		if err := pg.Locator("details.more > summary").Click(); err != nil {
+		if err := pg.clickOn(pg.Locator("details.more > summary")); err != nil {
 			t.Fatal(err)
 		}
-		if err := pg.Locator("details.more button[value='-1']").Click(); err != nil {
+		if err := pg.clickOn(pg.Locator("details.more button[value='-1']")); err != nil {
 			t.Fatal(err)
 		}
 		has("data-size", "large")
@@ -190,7 +190,7 @@ func TestMuteASession(t *testing.T) {
 		pg := c.login(t, p, "/sessions/"+s.ID)
 		menu := func() {
 			t.Helper()
-			if err := pg.Locator("details.more > summary").Click(); err != nil {
+			if err := pg.clickOn(pg.Locator("details.more > summary")); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -261,10 +261,10 @@ func TestCopy(t *testing.T) {
 		t.Helper()
 		return fmt.Sprint(pg.value(`() => navigator.clipboard.readText()`))
 	}
-	if err := pg.Locator("details.more > summary").Click(); err != nil {
+	if err := pg.clickOn(pg.Locator("details.more > summary")); err != nil {
 		t.Fatal(err)
 	}
-	if err := pg.Locator("details.more [data-copy]").Click(); err != nil {
+	if err := pg.clickOn(pg.Locator("details.more [data-copy]")); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the pane to be copied", func() bool { return strings.Contains(clipboard(), "\ncopied words\n") })
@@ -274,7 +274,7 @@ func TestCopy(t *testing.T) {
 	if err := expectations.Locator(link.First()).ToHaveText("https://example.com/a?b=1"); err != nil {
 		t.Fatal(err)
 	}
-	if err := pg.Locator("[data-testid=message] [data-copy]").Last().Click(); err != nil {
+	if err := pg.clickOn(pg.Locator("[data-testid=message] [data-copy]").Last()); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the message to be copied", func() bool { return clipboard() == "echo copied words; echo https://example.com/a?b=1" })

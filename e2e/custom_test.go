@@ -108,7 +108,7 @@ func (p *page) formFor(pr profile, dir, engine string) {
 	p.choose("engine", engine)
 	p.fill("dir", dir)
 	if pr.noScript {
-		if err := p.Locator("button[name=check]").Click(); err != nil {
+		if err := p.clickOn(p.Locator("button[name=check]")); err != nil {
 			p.t.Fatal(err)
 		}
 		return
@@ -121,7 +121,7 @@ func (p *page) formFor(pr profile, dir, engine string) {
 // submit presses the button that starts the session.
 func (p *page) submit() {
 	p.t.Helper()
-	if err := p.hook("new-session-form").Locator("button.primary").Click(); err != nil {
+	if err := p.clickOn(p.hook("new-session-form").Locator("button.primary")); err != nil {
 		p.t.Fatal(err)
 	}
 }

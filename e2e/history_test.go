@@ -23,7 +23,7 @@ func TestHistory(t *testing.T) {
 
 	each(t, []profile{desktop, phone, narrow, noScript}, func(t *testing.T, p profile) {
 		pg := c.login(t, p, "/sessions/"+s.ID)
-		if err := pg.Locator("text=History").First().Click(); err != nil {
+		if err := pg.clickOn(pg.Locator("text=History").First()); err != nil {
 			t.Fatal(err)
 		}
 		pg.sees("history-scrubber", "min", "1", "max", "4", "value", "4")
@@ -41,13 +41,13 @@ func TestHistory(t *testing.T) {
 			t.Fatal(err)
 		}
 		if p.noScript {
-			if err := pg.Locator("form.scrub button").Click(); err != nil {
+			if err := pg.clickOn(pg.Locator("form.scrub button")); err != nil {
 				t.Fatal(err)
 			}
 		}
 		pg.sees("history-scrubber", "value", "1")
 		pg.reads("pane", "first screen")
-		if err := pg.Locator("text=Later").Click(); err != nil {
+		if err := pg.clickOn(pg.Locator("text=Later")); err != nil {
 			t.Fatal(err)
 		}
 		pg.sees("history-scrubber", "value", "2")
@@ -60,16 +60,16 @@ func TestHistory(t *testing.T) {
 		if err := pg.Locator("[name=q]").Fill("importer"); err != nil {
 			t.Fatal(err)
 		}
-		if err := pg.Locator(".search button").Click(); err != nil {
+		if err := pg.clickOn(pg.Locator(".search button")); err != nil {
 			t.Fatal(err)
 		}
 		pg.reads("history-found", "compiling the importer")
-		if err := pg.Locator("[data-testid=history-found] a").First().Click(); err != nil {
+		if err := pg.clickOn(pg.Locator("[data-testid=history-found] a").First()); err != nil {
 			t.Fatal(err)
 		}
 		pg.sees("history-scrubber", "value", "2")
 		pg.fits()
-		if err := pg.Locator("[data-testid=history-event] a", playwright.PageLocatorOptions{HasText: "Run make?"}).Click(); err != nil {
+		if err := pg.clickOn(pg.Locator("[data-testid=history-event] a", playwright.PageLocatorOptions{HasText: "Run make?"})); err != nil {
 			t.Fatal(err)
 		}
 		pg.sees("history-scrubber", "value", "3")
@@ -113,15 +113,15 @@ func TestAWrongStatusIsSavedAndReplayed(t *testing.T) {
 	each(t, []profile{desktop, phone, narrow, noScript}, func(t *testing.T, p profile) {
 		pg := c.login(t, p, "/sessions/"+s.ID)
 		pg.fits()
-		if err := pg.Locator(".more > summary").Click(); err != nil {
+		if err := pg.clickOn(pg.Locator(".more > summary")); err != nil {
 			t.Fatal(err)
 		}
-		if err := pg.Locator("[data-testid=wrong] summary").Click(); err != nil {
+		if err := pg.clickOn(pg.Locator("[data-testid=wrong] summary")); err != nil {
 			t.Fatal(err)
 		}
 		pg.fits()
 		api.push(s.ID, object{"pane": "all is quiet, TOKEN=hunter2 \n", "cols": 80, "rows": 24}) // a patch leaves it open
-		if err := pg.Locator("[data-testid=wrong] button[value=processing]").Click(); err != nil {
+		if err := pg.clickOn(pg.Locator("[data-testid=wrong] button[value=processing]")); err != nil {
 			t.Fatal(err)
 		}
 		pg.sees("case")
@@ -143,7 +143,7 @@ func TestAWrongStatusIsSavedAndReplayed(t *testing.T) {
 		if err != nil || !strings.Contains(string(out), `"agrees":false`) || !strings.Contains(string(out), `"id":"case_`) {
 			t.Errorf("replayed: %s, %v", out, err)
 		}
-		if err := pg.Locator("[data-testid=case] button.danger").First().Click(); err != nil {
+		if err := pg.clickOn(pg.Locator("[data-testid=case] button.danger").First()); err != nil {
 			t.Fatal(err)
 		}
 		pg.lacks("case")

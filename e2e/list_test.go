@@ -63,7 +63,7 @@ func TestWhatNeedsTheOwnerComesFirst(t *testing.T) {
 		if err := pg.Locator("[name=q]").Fill("importer"); err != nil {
 			t.Fatal(err)
 		}
-		if err := pg.Locator(".search button").Click(); err != nil {
+		if err := pg.clickOn(pg.Locator(".search button")); err != nil {
 			t.Fatal(err)
 		}
 		if err := expectations.Locator(pg.hook("session-row")).ToHaveCount(1); err != nil {
@@ -72,13 +72,13 @@ func TestWhatNeedsTheOwnerComesFirst(t *testing.T) {
 		pg.reads("session-row", "compiling the importer")
 		pg.fits()
 		pg.visit("/")
-		if err := pg.Locator("[data-session=" + other.ID + "] .row-do button").Click(); err != nil {
+		if err := pg.clickOn(pg.Locator("[data-session=" + other.ID + "] .row-do button")); err != nil {
 			t.Fatal(err)
 		}
 		pg.lacks("session-row", "data-session", other.ID)
 		pg.visit("/?archived=1")
 		pg.sees("session-row", "data-session", other.ID)
-		if err := pg.Locator(".row-do button").Click(); err != nil {
+		if err := pg.clickOn(pg.Locator(".row-do button")); err != nil {
 			t.Fatal(err)
 		}
 		pg.lacks("session-row", "data-session", other.ID)

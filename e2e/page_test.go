@@ -39,9 +39,10 @@ func each(t *testing.T, profiles []profile, f func(*testing.T, profile)) {
 // page is a page of the console in a browser of its own.
 type page struct {
 	playwright.Page
-	t       testing.TB
-	c       *console
-	context playwright.BrowserContext
+	t        testing.TB
+	c        *console
+	context  playwright.BrowserContext
+	noScript bool
 
 	mu       sync.Mutex
 	dialogs  []string
@@ -75,7 +76,7 @@ func (c *console) open(t testing.TB, p profile) *page {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pg := &page{Page: inner, t: t, c: c, context: ctx}
+	pg := &page{Page: inner, t: t, c: c, context: ctx, noScript: p.noScript}
 	inner.OnDialog(func(d playwright.Dialog) {
 		pg.note(&pg.dialogs, d.Type()+": "+d.Message())
 		go d.Dismiss()
@@ -226,7 +227,7 @@ func (p *page) explain(id string, err error) string {
 // click presses a hook.
 func (p *page) click(id string, attributes ...string) {
 	p.t.Helper()
-	if err := p.hook(id, attributes...).First().Click(); err != nil {
+	if err := p.clickOn(p.hook(id, attributes...).First()); err != nil {
 		p.t.Fatalf("click %s: %v", id, p.explain(id, err))
 	}
 }

@@ -11,7 +11,7 @@ import (
 // clicks clicks an element of the page by a selector.
 func (p *page) clicks(selector string) {
 	p.t.Helper()
-	if err := p.Locator(selector).First().Click(); err != nil {
+	if err := p.clickOn(p.Locator(selector).First()); err != nil {
 		p.t.Fatal(err)
 	}
 }

@@ -16,7 +16,7 @@ for a in "$@"; do printf '[%s]' "$a" >&2; done; echo "[KEY=$KEY]" >&2; echo '{"t
 		c := start(t, withProgram("codex", script))
 		dir := c.repository("project")
 		pg := c.login(t, p, "/settings")
-		if err := pg.Locator("a[href='/settings/presets']").Click(); err != nil {
+		if err := pg.clickOn(pg.Locator("a[href='/settings/presets']")); err != nil {
 			t.Fatal(err)
 		}
 		pg.fill("name", "Deep")
@@ -27,7 +27,7 @@ for a in "$@"; do printf '[%s]' "$a" >&2; done; echo "[KEY=$KEY]" >&2; echo '{"t
 		pg.reads("dry-run", "--sandbox could undo the trust level read.")
 		pg.reads("dry-run", `KEY=… codex exec --json -m gpt-5 --sandbox danger-full-access -c 'sandbox_mode="danger-full-access"'`)
 		pg.fill("args", "-m gpt-5")
-		if err := pg.Locator("[data-testid=preset-form] button[value=save]").Click(); err != nil {
+		if err := pg.clickOn(pg.Locator("[data-testid=preset-form] button[value=save]")); err != nil {
 			t.Fatal(err)
 		}
 		pg.reads("presets", "Deep")
@@ -42,7 +42,7 @@ for a in "$@"; do printf '[%s]' "$a" >&2; done; echo "[KEY=$KEY]" >&2; echo '{"t
 		pg.fill("dir", dir)
 		pg.choose("engine", "codex")
 		if p.noScript {
-			if err := pg.Locator("button[name=check]").Click(); err != nil {
+			if err := pg.clickOn(pg.Locator("button[name=check]")); err != nil {
 				t.Fatal(err)
 			}
 		}

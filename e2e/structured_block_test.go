@@ -148,13 +148,13 @@ func TestReturnedToBeEdited(t *testing.T) {
 		if text, err := card.TextContent(); err != nil || !contains(text, "Could not be accepted") || !contains(text, "block what waited") || contains(text, "policy check") {
 			t.Errorf("the card says %q (%v)", text, err)
 		}
-		if err := card.Locator("summary").Click(); err != nil {
+		if err := pg.clickOn(card.Locator("summary")); err != nil {
 			t.Fatal(err)
 		}
 		if err := card.Locator("textarea").Fill("answer what waited"); err != nil {
 			t.Fatal(err)
 		}
-		if err := card.Locator("button >> text=Send again").Click(); err != nil {
+		if err := pg.clickOn(card.Locator("button >> text=Send again")); err != nil {
 			t.Fatal(err)
 		}
 		until(t, "what was edited to be answered", func() bool {
@@ -174,7 +174,7 @@ func TestReturnedToBeEdited(t *testing.T) {
 		k.release("more")
 		k.become(other.ID, "returned")
 		pg.soon(p, "message", "data-state", "returned")
-		if err := pg.Locator("button >> text=Discard").Click(); err != nil {
+		if err := pg.clickOn(pg.Locator("button >> text=Discard")); err != nil {
 			t.Fatal(err)
 		}
 		k.become(other.ID, "withdrawn")

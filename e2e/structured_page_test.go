@@ -43,7 +43,7 @@ func TestConversation(t *testing.T) {
 			n, _ := fold.Count()
 			return n == 1
 		})
-		if err := fold.Click(); err != nil {
+		if err := pg.clickOn(fold); err != nil {
 			t.Fatal(err)
 		}
 		if err := expectations.Locator(pg.Locator("details[open] pre")).ToContainText("59"); err != nil {
@@ -58,7 +58,7 @@ func TestConversation(t *testing.T) {
 		if visible, _ := pg.hook("pane").IsVisible(); !visible {
 			t.Error("a program that looks for a visible pane finds none")
 		}
-		if err := pg.Locator(".views a").First().Click(); err != nil {
+		if err := pg.clickOn(pg.Locator(".views a").First()); err != nil {
 			t.Fatal(err)
 		}
 		pg.reads("pane", "lines 60")
@@ -69,7 +69,7 @@ func TestConversation(t *testing.T) {
 		if n, _ := pg.Locator("[data-talk]").Count(); n != 0 {
 			t.Error("the pane's view holds the conversation too")
 		}
-		if err := pg.Locator(".views a").First().Click(); err != nil {
+		if err := pg.clickOn(pg.Locator(".views a").First()); err != nil {
 			t.Fatal(err)
 		}
 		if err := expectations.Locator(pg.Locator("[data-kind=answer]").First()).ToBeVisible(); err != nil {
@@ -207,13 +207,13 @@ func TestConversationCards(t *testing.T) {
 		pg.soon(p, "session-header", "data-headline", "needs-you")
 		pg.fits()
 		lasting := pg.Locator("button.lasting").First()
-		if err := lasting.Click(); err != nil {
+		if err := pg.clickOn(lasting); err != nil {
 			t.Fatalf("no option for the session: %v", err)
 		}
 		if n, _ := pg.hook("prompt-card").Count(); n != 1 {
 			t.Error("a grant for the session took one tap")
 		}
-		if err := pg.Locator("button.lasting").First().Click(); err != nil {
+		if err := pg.clickOn(pg.Locator("button.lasting").First()); err != nil {
 			t.Fatal(err)
 		}
 		pg.soon(p, "message", "data-state", "answered")
@@ -237,7 +237,7 @@ func TestConversationCards(t *testing.T) {
 		if err := pg.Locator("form.say textarea").Fill("Something else"); err != nil {
 			t.Fatalf("no free text: %v", err)
 		}
-		if err := pg.Locator("form.say button").Click(); err != nil {
+		if err := pg.clickOn(pg.Locator("form.say button")); err != nil {
 			t.Fatal(err)
 		}
 		until(t, "the answer in my words", func() bool {
@@ -376,7 +376,7 @@ func TestLongConversation(t *testing.T) {
 		if n, _ := pg.hook("turn-end").Count(); n != 20 {
 			t.Errorf("%d turns on the page, want 20", n)
 		}
-		if err := pg.Locator("a >> text=Earlier turns").Click(); err != nil {
+		if err := pg.clickOn(pg.Locator("a >> text=Earlier turns")); err != nil {
 			t.Fatal(err)
 		}
 		if err := expectations.Locator(pg.Locator("[data-kind=answer]").First()).ToContainText("number 0"); err != nil {
@@ -388,7 +388,7 @@ func TestLongConversation(t *testing.T) {
 		if n, _ := pg.Locator("a >> text=Earlier turns").Count(); n != 0 {
 			t.Error("there is a page before the first")
 		}
-		if err := pg.Locator("a >> text=Newest turns").Click(); err != nil {
+		if err := pg.clickOn(pg.Locator("a >> text=Newest turns")); err != nil {
 			t.Fatal(err)
 		}
 		if err := expectations.Locator(pg.Locator("[data-kind=answer]").Last()).ToContainText("number 24"); err != nil {
@@ -451,7 +451,7 @@ func TestReadingAConversation(t *testing.T) {
 	if err := fold.ScrollIntoViewIfNeeded(); err != nil {
 		t.Fatal(err)
 	}
-	if err := fold.Click(); err != nil {
+	if err := pg.clickOn(fold); err != nil {
 		t.Fatal(err)
 	}
 	pg.value(`() => { const p = document.querySelector('details[open] pre'); getSelection().selectAllChildren(p) }`)
@@ -479,7 +479,7 @@ func TestReadingAConversation(t *testing.T) {
 		t.Error("what was unfolded or selected is not any more")
 	}
 	pg.click("composer-input")
-	if err := pg.Locator("button[data-follow]").Click(); err != nil {
+	if err := pg.clickOn(pg.Locator("button[data-follow]")); err != nil {
 		t.Fatal(err)
 	}
 	pg.when(end)

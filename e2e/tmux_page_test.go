@@ -223,7 +223,7 @@ func TestTmuxAHiddenPart(t *testing.T) {
 		if !held("Yes, proceed") || !held("Yes, and don't") || held("No, and tell") {
 			t.Error("what approves is not held, or what declines is")
 		}
-		if err := pg.hook("prompt-card").Locator("a").First().Click(); err != nil {
+		if err := pg.clickOn(pg.hook("prompt-card").Locator("a").First()); err != nil {
 			t.Fatal(err)
 		}
 		pg.soon(p, "prompt-card")
@@ -362,23 +362,23 @@ func TestTmuxTheQueue(t *testing.T) {
 		}
 		all := st.api.messages(st.s.ID)
 		third := pg.hook("message", "data-message", all[2].ID)
-		if err := third.Locator("summary").Click(); err != nil {
+		if err := pg.clickOn(third.Locator("summary")); err != nil {
 			t.Fatal(err)
 		}
 		if err := third.Locator("textarea").Fill("third, changed"); err != nil {
 			t.Fatal(err)
 		}
-		if err := third.Locator("button", withButton("Save")).Click(); err != nil {
+		if err := pg.clickOn(third.Locator("button", withButton("Save"))); err != nil {
 			t.Fatal(err)
 		}
 		until(t, "the edit", func() bool { return state(st.api, st.s.ID, all[2].ID).Text == "third, changed" })
 		pg.soon(p, "message", "data-message", all[1].ID)
-		if err := pg.hook("message", "data-message", all[1].ID).Locator("button", withButton("Withdraw")).Click(); err != nil {
+		if err := pg.clickOn(pg.hook("message", "data-message", all[1].ID).Locator("button", withButton("Withdraw"))); err != nil {
 			t.Fatal(err)
 		}
 		st.becomes(all[1], "withdrawn")
 		pg.soon(p, "message", "data-message", all[3].ID)
-		if err := pg.hook("message", "data-message", all[3].ID).Locator("button", withButton("Send earlier")).Click(); err != nil {
+		if err := pg.clickOn(pg.hook("message", "data-message", all[3].ID).Locator("button", withButton("Send earlier"))); err != nil {
 			t.Fatal(err)
 		}
 		pg.soon(p, "message", "data-state", "queued")
@@ -470,12 +470,12 @@ func TestTmuxKeys(t *testing.T) {
 		press := func(label string) {
 			t.Helper()
 			if pg.value(`() => document.querySelector('[data-testid=keys]').open`) != true {
-				if err := pg.hook("keys").Locator("summary").Click(); err != nil {
+				if err := pg.clickOn(pg.hook("keys").Locator("summary")); err != nil {
 					t.Fatal(err)
 				}
 			}
 			pg.fits()
-			if err := pg.hook("key").Filter(withText(label)).First().Click(); err != nil {
+			if err := pg.clickOn(pg.hook("key").Filter(withText(label)).First()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -578,7 +578,7 @@ func TestTmuxFit(t *testing.T) {
 		press := func(id string) {
 			t.Helper()
 			if pg.value(`() => document.querySelector('[data-testid=keys]').open`) != true {
-				if err := pg.hook("keys").Locator("summary").Click(); err != nil {
+				if err := pg.clickOn(pg.hook("keys").Locator("summary")); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -249,7 +249,7 @@ func (c *console) connected(name string) {
 func (p *page) tap(pr profile, label string) {
 	p.t.Helper()
 	option := p.hook("prompt-option").Filter(playwright.LocatorFilterOptions{HasText: label}).First()
-	press := func() error { return option.Click() }
+	press := func() error { return p.clickOn(option) }
 	if pr.touch {
 		press = func() error { return option.Tap() }
 	}
@@ -265,7 +265,7 @@ func (p *page) own(words string) {
 	if err := card.Locator("textarea").Fill(words); err != nil {
 		p.t.Fatal(p.explain("prompt-card", err))
 	}
-	if err := card.Locator("form.say button").Click(); err != nil {
+	if err := p.clickOn(card.Locator("form.say button")); err != nil {
 		p.t.Fatal(p.explain("prompt-card", err))
 	}
 }
