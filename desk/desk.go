@@ -109,6 +109,7 @@ func (d *Desk) Facts(rec store.Record) session.Facts {
 	if l := d.link(rec.Session.Runner); l != nil {
 		f.Connected = true
 		f.Fresh = !rec.State.Taken.IsZero() && !rec.State.Taken.Before(l.since)
+		f.Open = rec.Owed
 		f.Owed = rec.Owed && l.settled.Load() // before, nobody knows
 	}
 	f.Asked = d.asked(rec.Session.ID)

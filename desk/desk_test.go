@@ -506,6 +506,44 @@ func TestStopWhileAway(t *testing.T) {
 	})
 }
 
+// What a session owed when contact was lost is not taken for done by the turn before
+// it, nor for failed, until it is seen again.
+func TestWhatIsOwedIsUnknownUntilItIsSeen(t *testing.T) {
+	for _, before := range []session.Verdict{session.VerdictOK, session.VerdictFailed} {
+		inBubble(t, func(t *testing.T, o *office) {
+			m := o.connect("a", obliging)
+			id := o.codex("a")
+			m.shows(id, idle)
+			one := o.say(id, "one")
+			ended := idle
+			ended.LastTurn = &session.LastTurn{Verdict: before, TurnID: "turn-of-one", At: time.Now()}
+			m.shows(id, ended, session.TurnReport{Turn: "turn-of-one", Message: one, Outcome: ended.LastTurn})
+			two := o.say(id, "two")
+			if f := o.facts(id); session.HeadlineOf(f) != session.Working || o.message(two).State != session.Delivered {
+				t.Fatalf("%s, %+v", session.HeadlineOf(f), o.message(two))
+			}
+			time.Sleep(time.Second)
+			m.leave()
+			m = o.connect("a", func(c session.Command) (session.Result, bool) {
+				if c.Do == session.DoSettle {
+					if f := o.facts(id); session.HeadlineOf(f) != session.UnknownHeadline {
+						t.Errorf("while the runner is asked: %s", session.HeadlineOf(f))
+					}
+					return session.Result{OK: true, Fates: map[string]session.Fate{two: {State: session.FateRunning, Turn: "turn-of-two"}}}, true
+				}
+				return obliging(c)
+			})
+			if f := o.facts(id); session.HeadlineOf(f) != session.UnknownHeadline {
+				t.Errorf("after %s, before it is seen: %s", before, session.HeadlineOf(f))
+			}
+			m.shows(id, thinking)
+			if f := o.facts(id); session.HeadlineOf(f) != session.Working {
+				t.Errorf("seen: %s", session.HeadlineOf(f))
+			}
+		})
+	}
+}
+
 // After a restart of the console nothing reads working until it is seen again.
 func TestNothingReadsWorkingAfterARestart(t *testing.T) {
 	inBubble(t, func(t *testing.T, o *office) {

@@ -46,6 +46,7 @@ type Facts struct {
 	Fresh     bool     // the state was taken since this contact began; without it nothing reads working
 	Newest    *Message // the newest message that is not blocked, withdrawn or returned
 	Owed      bool     // a message is being sent, or its turn has not ended
+	Open      bool     // the same by what is on record, also where the runner has not been asked yet since contact began
 	Queued    int      // messages that wait in the queue
 	Waiting   int      // messages sent or queued that have had no answer
 	Held      string   // why the runner did not take the next message; empty if it was not asked
@@ -113,7 +114,11 @@ func HeadlineOf(f Facts) Headline {
 		return NeedsYou
 	case !f.gone() && (f.Status() == StatusProcessing || f.Owed && f.Fresh):
 		return Working
-	case f.gone() || f.Status() == StatusError:
+	case f.gone():
+		return FailedHeadline
+	case f.Open:
+		return UnknownHeadline // what was asked for last has not been heard of since contact began: all else is older
+	case f.Status() == StatusError:
 		return FailedHeadline
 	case newest != nil && newest.State == NotSent:
 		return FailedHeadline

@@ -36,6 +36,7 @@ func TestHeadline(t *testing.T) {
 	handoff := func(f *Facts) { f.Handoff = true }
 	stale := func(f *Facts) { f.Fresh = false }
 	owed := func(f *Facts) { f.Owed = true }
+	open := func(f *Facts) { f.Open = true }
 	newest := func(m Message) func(*Facts) { return func(f *Facts) { f.Newest = &m } }
 	tests := []struct {
 		name  string
@@ -60,6 +61,14 @@ func TestHeadline(t *testing.T) {
 		{"a turn runs", facts(StatusProcessing, failed), Working},
 		{"a message is owed", facts(StatusCompleted, failed, owed), Working},
 		{"a turn ran before contact was lost", facts(StatusProcessing, nil, stale, owed), UnknownHeadline},
+		{"one is owed, and nothing was seen since contact", facts(StatusCompleted, ok, stale, open, owed), UnknownHeadline},
+		{"the same after a turn that failed", facts(StatusCompleted, failed, stale, open, owed), UnknownHeadline},
+		{"the same before any turn", facts(StatusIdle, nil, stale, open, owed), UnknownHeadline},
+		{"the same under a screen with an error", facts(StatusError, nil, stale, open, owed), UnknownHeadline},
+		{"one may be owed: nobody was asked yet", facts(StatusCompleted, ok, open), UnknownHeadline},
+		{"one may be owed, and a turn runs", facts(StatusProcessing, ok, open), Working},
+		{"one may be owed by an engine that asks", facts(StatusWaiting, ok, open), NeedsYou},
+		{"one may be owed by an engine that is gone", facts(StatusError, failed, dead, open), FailedHeadline},
 		{"nothing is owed by an engine that is gone", facts(StatusError, failed, owed, dead), FailedHeadline},
 		{"the last turn failed", facts(StatusCompleted, failed), FailedHeadline},
 		{"the screen shows an error", facts(StatusError, nil), FailedHeadline},

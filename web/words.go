@@ -150,6 +150,8 @@ func headerLine(f session.Facts, now time.Time) string {
 		return "Ready · how the last turn ended is not known"
 	case h == session.UnknownHeadline && f.Newest != nil && f.Newest.State == session.InDoubt:
 		return ready(f) + "the last message is in doubt"
+	case h == session.UnknownHeadline && f.Open:
+		return "Unknown · the last message has not been heard of yet since the runner came back"
 	case h == session.UnknownHeadline && f.State.Taken.IsZero() && f.Session.Runtime == session.External:
 		return "Unknown · nothing has been pushed yet"
 	case h == session.UnknownHeadline && f.State.Taken.IsZero():

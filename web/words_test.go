@@ -107,6 +107,8 @@ func TestHeaderAndRow(t *testing.T) {
 		{"offline after a failure", facts(offlineNow, last(session.VerdictFailed)), "Offline · seen 12:00", code1, code1},
 		{"not sent", facts(newest(session.NotSent, "codex is not there.")), "Ready · the last message was not sent", "codex is not there.", "codex is not there."},
 		{"in doubt", facts(newest(session.InDoubt, "")), "Ready · the last message is in doubt", "", ""},
+		{"owed since before contact", facts(status(session.StatusCompleted), last(session.VerdictOK), stale, func(f *session.Facts) { f.Open, f.Owed = true, true }),
+			"Unknown · the last message has not been heard of yet since the runner came back", "", ""},
 		{"starting", facts(unseen), "Starting", "", ""},
 		{"nothing pushed", facts(unseen, externally), "Unknown · nothing has been pushed yet", "", ""},
 		{"an error on the screen", facts(status(session.StatusError), func(f *session.Facts) { f.State.Reading.Failure = "429 slow down" }), "Ready · last turn failed", "429 slow down", "429 slow down"},
