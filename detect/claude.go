@@ -84,7 +84,8 @@ func (s *screen) claudeComposer(last int) {
 			low = i
 		}
 		glyph, n := decode(s.at(i + 1))
-		if i+1 >= low && i+1 > last || glyph != '❯' && glyph != '>' && glyph != '!' {
+		yolo := glyph == '*' && s.in.Engine == session.Qwen
+		if i+1 >= low && i+1 > last || glyph != '❯' && glyph != '>' && glyph != '!' && !yolo {
 			if i != low {
 				low = i
 			}

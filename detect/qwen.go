@@ -8,9 +8,11 @@ import (
 
 // qwen reads Qwen Code 0.24.
 //
-// Its composer is a row with > between two rules and stays while it works. A
-// dialog takes its place and has a spinner of its own under the choices, as the
-// last row: a spinner below a prompt does not make it stale here.
+// Its composer is a row with > between two rules (* where it approves every tool)
+// and stays while it works. After a turn it may propose the next instruction there,
+// which is nobody's: what is typed takes its place. A dialog takes the composer's
+// place and has a spinner of its own under the choices, as the last row: a spinner
+// below a prompt does not make it stale here.
 var qwen = detector{layout: qwenLayout, rules: []rule{
 	{Rule{"qwen-confirm", session.StatusWaiting, `"Waiting for user confirmation" with a spinner as the last row, or choices that end the screen, and no composer`, "the spinner under the choices is the prompt's own"}, qwenConfirm},
 	{Rule{"qwen-box", session.StatusWaiting, "a box ends the screen, and there is no composer below it", "start-up dialogs take the composer's place"}, boxAsks},
@@ -37,6 +39,9 @@ func qwenLayout(s *screen) {
 			c.state = emptyComposer
 		}
 	}
+	if c := &l.composer; c.state == draftComposer && s.qwenProposes(c) {
+		c.state = emptyComposer
+	}
 	l.said = s.above(l.composer.top)
 	for i := l.said; i >= 0; i-- {
 		if s.rows[i].indent == 2 && strings.HasPrefix(s.at(i), "  > ") {
@@ -44,6 +49,42 @@ func qwenLayout(s *screen) {
 			break
 		}
 	}
+}
+
+// qwenProposes reports whether the words in the composer are a proposal of Qwen's:
+// under the cursor, which is a line under their first letter, and all else in the
+// colour that ends the footer, which no words of a person's have.
+func (s *screen) qwenProposes(c *composer) bool {
+	grey := s.lastInk(s.last())
+	if !s.styled || grey == 0 {
+		return false
+	}
+	seen := 0
+	for i := c.row; i < c.end; i++ {
+		glyph := i == c.row
+		for _, ch := range s.chars(i) {
+			switch {
+			case ch.r == ' ':
+			case glyph:
+				glyph = false
+			case seen == 0 && !ch.st.underline, seen > 0 && ch.st.fg != grey:
+				return false
+			default:
+				seen++
+			}
+		}
+	}
+	return seen > 1
+}
+
+// lastInk is the colour of the last character of row i.
+func (s *screen) lastInk(i int) (fg uint32) {
+	for _, c := range s.chars(i) {
+		if c.r != ' ' {
+			fg = c.st.fg
+		}
+	}
+	return fg
 }
 
 func qwenConfirm(s *screen, out *session.Reading) bool {

@@ -37,8 +37,8 @@ func escape(s string) int {
 // style is what SGR says of a character, as far as it tells words that a person
 // typed from words that an engine drew.
 type style struct {
-	dim, reverse, bold bool
-	fg, bg             uint32 // 0 is the terminal's own
+	dim, reverse, bold, underline bool
+	fg, bg                        uint32 // 0 is the terminal's own
 }
 
 // apply takes the parameters of one SGR sequence into account.
@@ -62,10 +62,14 @@ func (st *style) apply(params string) {
 			st.bold = true
 		case p == 2:
 			st.dim = true
+		case p == 4:
+			st.underline = true
 		case p == 7:
 			st.reverse = true
 		case p == 22:
 			st.dim, st.bold = false, false
+		case p == 24:
+			st.underline = false
 		case p == 27:
 			st.reverse = false
 		case p == 38 || p == 48:

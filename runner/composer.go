@@ -69,6 +69,17 @@ func (v view) above() string {
 	return squash(strings.Join(rows[:min(v.field.Row, len(rows))], ""))
 }
 
+// endsAt reports whether nothing stands between the composer and a message that
+// begins with words and has so many bytes: nothing has been said to it.
+func (v view) endsAt(words string, length int) bool {
+	if words == "" || strings.HasPrefix(words, "/") || !v.composed {
+		return false
+	}
+	above := v.above()
+	at := strings.LastIndex(above, words)
+	return at >= 0 && len(above)-at == length
+}
+
 // stands reports whether exactly this text stands in the composer. Spaces do not
 // count, since engines wrap. Of a folded paste the number of its lines or
 // characters has to be right.

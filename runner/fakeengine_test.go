@@ -54,6 +54,7 @@ type dialog struct {
 	noting   bool
 	takes    bool // Tab opens them
 	stubborn bool // it hides rows however tall the screen is
+	folded   bool // it hides them until Ctrl-F
 }
 
 func playFake() {
@@ -140,7 +141,7 @@ func (f *fake) draw() {
 	case f.dialog != nil:
 		d := f.dialog
 		for _, r := range d.rows {
-			if strings.HasPrefix(r, "  [… ") && rows > 100 && !d.stubborn {
+			if strings.HasPrefix(r, "  [… ") && rows > 100 && !d.stubborn && !d.folded {
 				for i := range 46 {
 					bottom = append(bottom, fmt.Sprintf("  echo line %d", i+1))
 				}
@@ -409,6 +410,8 @@ func (f *fake) answerKey(key string) {
 		return
 	}
 	switch key {
+	case "\x06":
+		d.folded = !d.folded
 	case "\t":
 		d.noting = d.takes && os.Getenv("FAKE_DEAF") == ""
 	case "\r":
@@ -454,10 +457,19 @@ func (f *fake) send(text string) {
 	}
 	f.turn++
 	turn := f.turn
-	f.busy = true
 	word, rest, _ := strings.Cut(text, " ")
+	f.busy = word != "LATE"
 	go func() {
 		mine := func() bool { return f.turn == turn }
+		for word == "LATE" {
+			if _, err := os.Stat(os.Getenv("FAKE_LOG") + ".go"); err == nil {
+				f.mu.Lock()
+				f.busy = true
+				f.mu.Unlock()
+				break
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
 		for i := 0; i < 4 || word == "SLOW"; i++ {
 			time.Sleep(40 * time.Millisecond)
 			if _, err := os.Stat(os.Getenv("FAKE_LOG") + ".go"); err == nil && word == "SLOW" && i >= 4 {
@@ -480,11 +492,11 @@ func (f *fake) send(text string) {
 		switch word {
 		case "APPROVE":
 			f.approve(strings.Split(rest, ","))
-		case "TALL", "STUBBORN":
+		case "TALL", "STUBBORN", "FOLDED":
 			f.approve([]string{rest})
 			long := []string{"  [… 46 lines] ^a view all"}
 			f.dialog.rows = append(f.dialog.rows[:len(f.dialog.rows)-1:len(f.dialog.rows)-1], long...)
-			f.dialog.stubborn = word == "STUBBORN"
+			f.dialog.stubborn, f.dialog.folded = word == "STUBBORN", word == "FOLDED"
 		case "ASK":
 			f.question(rest)
 		case "FAIL":

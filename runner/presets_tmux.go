@@ -24,6 +24,10 @@ type ScreenPreset struct {
 	Interrupt string       // what ends a running turn
 	Twice     bool         // it has to be pressed twice in a row
 
+	// Opens is the key by which it shows more of a question, and again less; empty
+	// if all that it hides is shown on a screen that is tall enough.
+	Opens string
+
 	// Settle is how long its composer has to be free before the first text after a
 	// start, where that is longer than paces.first.
 	Settle time.Duration
@@ -82,7 +86,7 @@ var ScreenPresets = []ScreenPreset{
 			{session.TrustFull, "--auto", "", "approves what its configuration does not deny"},
 			{session.TrustAsk, "", "OPENCODE_PERMISSION=" + openCodeAsk, "reads, lists and searches, and asks for the rest"},
 		},
-		Interrupt: "Escape", Twice: true, Cut: []string{"· interrupted"},
+		Interrupt: "Escape", Twice: true, Cut: []string{"· interrupted"}, Opens: "C-f",
 		Left: regexp.MustCompile(`opencode -s (ses_[A-Za-z0-9]+)`),
 	},
 	{

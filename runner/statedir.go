@@ -89,6 +89,7 @@ type ran struct {
 
 	// In tmux, where the turn outlives the runner:
 	Words  string `json:"words,omitempty"`  // how its message begins, without spaces
+	Length int    `json:"length,omitempty"` // how long that is as a whole, in bytes
 	Typing bool   `json:"typing,omitempty"` // its words are being typed: whether they arrive is not known yet
 	Began  bool   `json:"began,omitempty"`  // the screen has shown work
 	Asked  string `json:"asked,omitempty"`  // who asked for its end

@@ -25,6 +25,7 @@ type paces struct {
 	stand  time.Duration // a prompt, before it is answered; after a start it is first
 	free   time.Duration // a free composer, before a turn counts as ended
 	idle   time.Duration // the same, for a turn whose screen has shown no work
+	slow   time.Duration // the same, while nothing stands under the message: some engines are slow to begin
 	arrive time.Duration // for pasted text to stand in the composer
 	enter  time.Duration // for the composer to let go of it, after each Enter
 	answer time.Duration // for an answered prompt to go
@@ -33,7 +34,7 @@ type paces struct {
 }
 
 var usualPaces = paces{
-	quiet: 150 * time.Millisecond, first: 800 * time.Millisecond, stand: 500 * time.Millisecond, free: 600 * time.Millisecond, idle: 3 * time.Second,
+	quiet: 150 * time.Millisecond, first: 800 * time.Millisecond, stand: 500 * time.Millisecond, free: 600 * time.Millisecond, idle: 3 * time.Second, slow: time.Minute,
 	arrive: 4 * time.Second, enter: 2 * time.Second, answer: 3500 * time.Millisecond, step: 2 * time.Second,
 	poll: 40 * time.Millisecond,
 }
@@ -413,7 +414,7 @@ func (t *tui) look() (view, error) {
 	v := view{Screen: sc, read: detect.Read(in)}
 	v.field, v.composed = detect.Composer(in)
 	if !t.mute {
-		t.note(sc, v.read)
+		t.note(v)
 	}
 	return v, nil
 }
@@ -477,8 +478,8 @@ func (t *tui) gone(sentence string) {
 
 // note takes a look: what it shows is pushed if it is new, and the running turn
 // is followed by it.
-func (t *tui) note(sc tmux.Screen, r session.Reading) {
-	now := time.Now()
+func (t *tui) note(v view) {
+	sc, r, now := v.Screen, v.read, time.Now()
 	t.h.mu.Lock()
 	new := !t.looked || t.seen.PID != sc.PID
 	changed := new || t.seen.Text != sc.Text || t.seen.CursorX != sc.CursorX || t.seen.CursorY != sc.CursorY ||
@@ -513,7 +514,7 @@ func (t *tui) note(sc tmux.Screen, r session.Reading) {
 			t.steady, settled = true, true // the console hears of it, and tries again
 		}
 	}
-	filed := t.follow(r, now)
+	filed := t.follow(v, now)
 	t.h.mu.Unlock()
 	if filed != nil {
 		t.learn(sc)

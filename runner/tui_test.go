@@ -106,6 +106,43 @@ func (s *stage) ended(n int) session.LastTurn {
 
 // A command that is done before its sending is through ends its turn, although
 // the screen moves no more.
+// paced changes the paces of what the test starts after it.
+func paced(t *testing.T, change func(p *paces)) {
+	was := fastPaces
+	t.Cleanup(func() { fastPaces = was })
+	change(&fastPaces)
+}
+
+// Some engines show no work for a while after they took a message. Until something
+// stands under it, its turn has not ended well.
+func TestATurnThatIsSlowToBegin(t *testing.T) {
+	paced(t, func(p *paces) { p.idle = time.Millisecond })
+	s := onStage(t, session.Codex).ready()
+	s.say("LATE one " + strings.Repeat("and a long message ", 8))
+	for range 10 {
+		s.must(session.Command{Do: session.DoLook, Session: "s_1"})
+	}
+	s.refused(s.say("two"), session.CodeConflict)
+	if last := s.now().LastTurn; last != nil {
+		t.Fatalf("it ended: %+v", *last)
+	}
+	if err := os.WriteFile(s.log+".go", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if last := s.ended(1); last.Verdict != session.VerdictOK {
+		t.Errorf("%+v", last)
+	}
+}
+
+func TestATurnThatNeverBegins(t *testing.T) {
+	paced(t, func(p *paces) { p.idle, p.slow = time.Hour, time.Millisecond })
+	s := onStage(t, session.Codex).ready()
+	s.say("LATE one")
+	if last := s.ended(1); last.Verdict != session.VerdictUnknown || last.Detail == "" {
+		t.Errorf("%+v", last)
+	}
+}
+
 func TestACommandThatIsDoneAtOnceEndsItsTurn(t *testing.T) {
 	s := onStage(t, session.Codex).ready()
 	if res := s.say("/status"); !res.OK {

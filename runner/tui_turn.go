@@ -98,6 +98,7 @@ func (t *tui) awaitEnd() {
 // beginTurn notes a new turn. With typing its words are about to be typed, which
 // is on disk before they are.
 func (t *tui) beginTurn(message, words string, typing bool) error {
+	length := len(words)
 	if len(words) > 60 {
 		words = strings.ToValidUTF8(words[:60], "")
 	}
@@ -105,7 +106,7 @@ func (t *tui) beginTurn(message, words string, typing bool) error {
 	h.mu.Lock()
 	h.rec.Turns++
 	id := "t" + itoa(h.rec.Turns)
-	h.rec.Runs = &ran{Turn: id, Message: message, Words: words, Typing: typing, Began: !typing}
+	h.rec.Runs = &ran{Turn: id, Message: message, Words: words, Length: length, Typing: typing, Began: !typing}
 	rec := h.rec
 	h.mu.Unlock()
 	if !typing {
@@ -300,8 +301,8 @@ func (t *tui) began() {
 // follow reads the running turn's state from a look; h.mu is held. It returns
 // how the turn ended, once it has, and has filed that in memory: one snapshot
 // shows the end and tells it.
-func (t *tui) follow(r session.Reading, now time.Time) *session.LastTurn {
-	run := t.h.rec.Runs
+func (t *tui) follow(v view, now time.Time) *session.LastTurn {
+	r, run := v.read, t.h.rec.Runs
 	if run == nil || t.seen.Dead {
 		return nil
 	}
@@ -337,9 +338,13 @@ func (t *tui) follow(r session.Reading, now time.Time) *session.LastTurn {
 	if t.over.IsZero() {
 		t.over = now
 	}
-	pace := t.pace().free
+	pace, silent := t.pace().free, false
 	if !run.Began {
+		silent = v.endsAt(run.Words, run.Length)
 		pace = t.pace().idle
+	}
+	if silent {
+		pace = t.pace().slow
 	}
 	if at := t.over.Add(pace); now.Before(at) {
 		t.dueAt(at)
@@ -355,7 +360,7 @@ func (t *tui) follow(r session.Reading, now time.Time) *session.LastTurn {
 		last.Verdict, last.RequestedBy = session.VerdictKilled, &by
 	case t.wasCut():
 		last.Verdict, last.Detail = session.VerdictUnknown, "This turn was interrupted on that machine."
-	case !run.Began && r.Status != session.StatusCompleted && !strings.HasPrefix(run.Words, "/"): // a command may do its work at once
+	case !run.Began && (silent || r.Status != session.StatusCompleted) && !strings.HasPrefix(run.Words, "/"): // a command may do its work at once
 		last.Verdict, last.Detail = session.VerdictUnknown, "The engine took the words and showed no work."
 	}
 	return t.file(last)

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"regexp"
 	"strings"
 
@@ -15,9 +16,10 @@ const tall = 600
 
 // whole shows all of the very question that the answer names. Engines shorten
 // what does not fit on the screen, so the screen is made tall for a moment and is
-// then as it was: no key is pressed, so nothing can be answered by it. What was
-// seen meanwhile is not pushed, and the question that stands afterwards has to be
-// the same one.
+// then as it was. No key is pressed, so nothing can be answered by it, but the one
+// by which an engine shows more of a question (ScreenPreset.Opens). What was seen
+// meanwhile is not pushed, and the question that stands afterwards has to be the
+// same one.
 func (t *tui) whole(a *session.Answer) session.Result {
 	if a == nil || a.Digest == "" {
 		return session.Result{Code: session.CodeInvalid, Message: "The command names no prompt."}
@@ -81,21 +83,52 @@ func (t *tui) grown(srv *tmux.Server, v view, part session.Prompt) (full *sessio
 	if err := srv.Resize(ctx, v.Pane, v.Cols, tall); err != nil {
 		return nil, err
 	}
+	preset, _ := screenPreset(t.h.spec().Engine)
+	seen, full := t.stands(part, preset.Opens != "")
+	if full != nil || preset.Opens == "" || seen.read.Prompt == nil {
+		return full, nil
+	}
+	if t.press(seen, preset.Opens) != nil {
+		return nil, nil
+	}
+	_, full = t.stands(part, false)
+	t.closes(part, preset.Opens)
+	return full, nil
+}
+
+// stands waits until the tall screen shows all of the question twice in a row, and
+// returns it with the look that shows it. If a part will do, it waits for no more,
+// and full is nil.
+func (t *tui) stands(part session.Prompt, partDoes bool) (seen view, full *session.Prompt) {
 	last := ""
 	t.until(t.pace().step, func(now view) bool {
+		seen, full = now, nil
 		p := now.read.Prompt
-		if now.Rows != tall || p == nil || p.Elided || !completes(part, *p) {
-			last = ""
+		if now.Rows != tall || p == nil || !completes(part, *p) {
+			seen.read.Prompt, last = nil, ""
 			return false
 		}
 		was := last
-		last, full = p.Digest, p
-		return was == last
+		last = p.Digest
+		if was == last && !p.Elided {
+			full = p
+		}
+		return was == last && (full != nil || partDoes)
 	})
-	if last == "" {
-		return nil, nil
+	return seen, full
+}
+
+// closes presses the key again that opened the question, if that still stands.
+func (t *tui) closes(part session.Prompt, key string) {
+	for range 5 {
+		v, err := t.look()
+		if p := v.read.Prompt; err != nil || p == nil || !completes(part, *p) {
+			return
+		}
+		if err := t.press(v, key); !errors.Is(err, tmux.ErrChanged) {
+			return
+		}
 	}
-	return full, nil
 }
 
 // shrink gives the screen the size that it had: the page's, or the desk's.

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -83,6 +84,29 @@ func TestAllOfAQuestionOnAPhone(t *testing.T) {
 	}
 	s.must(session.Command{Do: session.DoResize, Session: "s_1"})
 	s.until("the desk's size", func(snap session.Snapshot) bool { return snap.Cols == 120 && snap.Rows == 40 })
+}
+
+// One engine shows the rest by a key, which is pressed for that alone, and again.
+func TestAllOfAQuestionByAKey(t *testing.T) {
+	i := slices.IndexFunc(ScreenPresets, func(p ScreenPreset) bool { return p.Engine == session.Codex })
+	ScreenPresets[i].Opens = "C-f"
+	t.Cleanup(func() { ScreenPresets[i].Opens = "" })
+	s := onStage(t, session.Codex).ready()
+	s.say("FOLDED one")
+	p := s.prompt()
+	before := len(s.happened("key"))
+	check := s.steady(p)
+	res := s.whole(p)
+	check()
+	if !res.OK || !strings.Contains(res.Body, "touch one") || !strings.Contains(res.Body, "echo line 46") {
+		t.Fatalf("%+v", res)
+	}
+	if keys := s.happened("key")[before:]; !slices.Equal(keys, []string{"\x06", "\x06"}) {
+		t.Errorf("pressed %q", keys)
+	}
+	if now := s.prompt(); now.Digest != p.Digest || len(s.happened("ran")) > 0 {
+		t.Errorf("the question is %+v, ran %q", now, s.happened("ran"))
+	}
 }
 
 func TestAPartThatStaysHidden(t *testing.T) {

@@ -12,7 +12,7 @@ const MaxKeys = 100
 var named = map[string]bool{
 	"Enter": true, "Escape": true, "Tab": true, "BTab": true, "Space": true, "BSpace": true,
 	"Up": true, "Down": true, "Left": true, "Right": true,
-	"PageUp": true, "PageDown": true, "Home": true, "End": true, "C-c": true, "C-d": true,
+	"PageUp": true, "PageDown": true, "Home": true, "End": true, "C-c": true, "C-d": true, "C-f": true,
 }
 
 // CheckKeys returns a Problem for what cannot be pressed: no key, too many, or one
@@ -26,7 +26,7 @@ func CheckKeys(keys []string) error {
 	}
 	for _, k := range keys {
 		if r := []rune(k); !named[k] && (len(r) != 1 || !utf8.ValidString(k) || !unicode.IsPrint(r[0])) {
-			return Problemf(ErrInvalid, "That is no key that can be pressed here: Enter, Escape, Tab, BTab, Space, BSpace, arrows (Up, Down, Left, Right), PageUp, PageDown, Home, End, C-c, C-d, or one character.")
+			return Problemf(ErrInvalid, "That is no key that can be pressed here: Enter, Escape, Tab, BTab, Space, BSpace, arrows (Up, Down, Left, Right), PageUp, PageDown, Home, End, C-c, C-d, C-f, or one character.")
 		}
 	}
 	return nil

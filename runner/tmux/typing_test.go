@@ -82,7 +82,7 @@ func TestKeysArriveExactly(t *testing.T) {
 	for key, bytes := range map[string]string{
 		"Enter": "\r", "Escape": "\x1b", "Tab": "\t", "BTab": "\x1b[Z", "Space": " ", "BSpace": "\x7f",
 		"Up": "\x1b[A", "Down": "\x1b[B", "Right": "\x1b[C", "Left": "\x1b[D",
-		"PageUp": "\x1b[5~", "PageDown": "\x1b[6~", "Home": "\x1b[1~", "End": "\x1b[4~", "C-c": "\x03", "C-d": "\x04",
+		"PageUp": "\x1b[5~", "PageDown": "\x1b[6~", "Home": "\x1b[1~", "End": "\x1b[4~", "C-c": "\x03", "C-d": "\x04", "C-f": "\x06",
 	} {
 		press(bytes, key)
 	}
