@@ -102,7 +102,7 @@ func codingView(f session.Facts, messages []session.Message, resumes bool, asked
 	s := f.Session
 	v := views.Coding{
 		ID: string(s.ID), Title: s.Title, State: stateOf(f, now), Line: headerLine(f, now), Reason: reason(f),
-		Status: string(f.Status()), Where: whereInFull(s), Notice: notice(f, now),
+		Status: string(f.Status()), Where: whereInFull(s), Parents: parents(s.Dir), Notice: notice(f, now),
 		Placeholder: placeholderView(f), Messages: messageList(messages, now), Turns: turnList(messages, now),
 	}
 	v.Page.Title = v.Title

@@ -66,8 +66,9 @@ func messageView(m session.Message, now time.Time) views.Message {
 	return v
 }
 
-// messagesShown is how many of the newest messages stand in the page unfolded.
-const messagesShown = 3
+// messagesShown is how many of the newest messages stand in the page unfolded, beside
+// those that are not settled.
+const messagesShown = 1
 
 // messageList folds settled messages away, but for the newest few.
 func messageList(messages []session.Message, now time.Time) views.MessageList {

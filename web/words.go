@@ -199,6 +199,13 @@ func rowLine(f session.Facts) string {
 	if r := reason(f); r != "" {
 		return session.Line(r, 140)
 	}
+	if f.State.LastLine == "" && f.Newest != nil { // a screen's last line is not the answer
+		by := "You"
+		if other := authors[f.Newest.Author]; other != "" {
+			by = other
+		}
+		return session.Line(by+": "+f.Newest.Text, 140)
+	}
 	return session.Line(f.State.LastLine, 140)
 }
 
@@ -215,6 +222,12 @@ func where(s session.Session) string {
 		parts = append(parts, "pushed from elsewhere")
 	}
 	return strings.Join(parts, " · ")
+}
+
+// parents is a folder's path without its last name.
+func parents(dir string) string {
+	i := strings.LastIndexAny(strings.TrimRight(dir, `/\`), `/\`)
+	return dir[:i+1]
 }
 
 // whereInFull adds what the owner chose for this session.

@@ -78,6 +78,9 @@ const (
 
 func TestHeaderAndRow(t *testing.T) {
 	lines := func(s string) func(*session.Facts) { return func(f *session.Facts) { f.State.LastLine = s } }
+	said := func(s session.MessageState, by session.Author) func(*session.Facts) {
+		return func(f *session.Facts) { f.Newest = &session.Message{State: s, Author: by, Text: "tidy up"} }
+	}
 	for _, c := range []struct {
 		name              string
 		facts             session.Facts
@@ -106,7 +109,8 @@ func TestHeaderAndRow(t *testing.T) {
 		{"offline, never seen", facts(unseen, offlineNow), "Offline", "", ""},
 		{"offline after a failure", facts(offlineNow, last(session.VerdictFailed)), "Offline · seen 12:00", code1, code1},
 		{"not sent", facts(newest(session.NotSent, "codex is not there.")), "Ready · the last message was not sent", "codex is not there.", "codex is not there."},
-		{"in doubt", facts(newest(session.InDoubt, "")), "Ready · the last message is in doubt", "", ""},
+		{"in doubt", facts(said(session.InDoubt, session.ByOwner)), "Ready · the last message is in doubt", "", "You: tidy up"},
+		{"a screen that works", facts(status(session.StatusProcessing), said(session.Delivered, session.ByPilot)), "Working", "", "Pilot: tidy up"},
 		{"owed since before contact", facts(status(session.StatusCompleted), last(session.VerdictOK), stale, func(f *session.Facts) { f.Open, f.Owed = true, true }),
 			"Unknown · the last message has not been heard of yet since the runner came back", "", ""},
 		{"starting", facts(unseen), "Starting", "", ""},
@@ -324,7 +328,7 @@ func TestCodingView(t *testing.T) {
 		{ID: "m3", State: session.Delivered, Turn: "t2", Text: "three"}, {ID: "m4", State: session.Queued, Text: "four"},
 	}
 	v = codingView(facts(), list, true, asked{}, noon)
-	if len(v.Messages.Earlier) != 1 || len(v.Messages.Now) != 3 || v.Messages.Now[0].ID != "m2" {
+	if len(v.Messages.Earlier) != 2 || len(v.Messages.Now) != 2 || v.Messages.Now[0].ID != "m3" {
 		t.Errorf("messages %+v", v.Messages)
 	}
 	waiting := codingView(facts(), []session.Message{{ID: "m1", State: session.Queued}, {ID: "m2", State: session.Queued}}, true, asked{}, noon)
