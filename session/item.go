@@ -16,7 +16,20 @@ type Item struct {
 	Cut      int       `json:"cut,omitempty"`     // bytes of Text that the runner left out
 	At       time.Time `json:"at,omitzero"`       // when it began, by the runner's clock
 	Ended    time.Time `json:"ended,omitzero"`
+	Journal  string    `json:"-"` // the runner's, within which Turn is unique
 }
+
+// A TurnName names a turn for good: its id is unique within its runner's journal alone.
+type TurnName struct{ Journal, Turn string }
+
+// TurnName is the turn that the item is of.
+func (it Item) TurnName() TurnName { return TurnName{it.Journal, it.Turn} }
+
+// Name is the turn's own.
+func (t Turn) Name() TurnName { return TurnName{t.Journal, t.ID} }
+
+// TurnName is the turn that the message began or joined.
+func (m Message) TurnName() TurnName { return TurnName{m.Journal, m.Turn} }
 
 // MaxItem is the longest text that an item carries, in bytes; what is above is
 // cut from its middle and counted in Cut.
@@ -65,4 +78,5 @@ type Turn struct {
 	Ended   time.Time // zero while it runs
 	Outcome *LastTurn // nil while it runs
 	Usage   *Usage    // nil where the engine does not say
+	Journal string    // the runner's, within which ID is unique
 }

@@ -209,7 +209,7 @@ func (s *Store) Conversation(ctx context.Context, id session.ID, before string, 
 		}
 		turns, first, last = append(turns, t), n, max(last, n)
 		return nil
-	}, `SELECT number, turn, began, ended, outcome, usage FROM turns WHERE session = ? AND number < ? ORDER BY number DESC LIMIT ?`,
+	}, `SELECT number, turn, began, ended, outcome, usage, journal FROM turns WHERE session = ? AND number < ? ORDER BY number DESC LIMIT ?`,
 		number, below, limit+1)
 	if err != nil {
 		return nil, nil, "", fmt.Errorf("read conversation of %s: %w", id, inWords(err))
@@ -220,17 +220,18 @@ func (s *Store) Conversation(ctx context.Context, id session.ID, before string, 
 		upTo = 2 * last
 	}
 	err = s.each(ctx, func(row scanner) error {
-		var body string
-		if err := row.Scan(&body); err != nil {
+		var body, journal string
+		if err := row.Scan(&body, &journal); err != nil {
 			return err
 		}
 		var it session.Item
 		if err := json.Unmarshal([]byte(body), &it); err != nil {
 			return fmt.Errorf("decode item: %w", err)
 		}
+		it.Journal = journal
 		items = append(items, it)
 		return nil
-	}, `SELECT body FROM items WHERE session = ? AND place > ? AND place <= ? ORDER BY place, number`, number, 2*after, upTo)
+	}, `SELECT body, journal FROM items WHERE session = ? AND place > ? AND place <= ? ORDER BY place, number`, number, 2*after, upTo)
 	if err != nil {
 		return nil, nil, "", fmt.Errorf("read items of %s: %w", id, inWords(err))
 	}
@@ -240,7 +241,7 @@ func (s *Store) Conversation(ctx context.Context, id session.ID, before string, 
 func scanTurn(row scanner) (t session.Turn, number int64, err error) {
 	var began, ended int64
 	var outcome, usage string
-	if err = row.Scan(&number, &t.ID, &began, &ended, &outcome, &usage); err != nil {
+	if err = row.Scan(&number, &t.ID, &began, &ended, &outcome, &usage, &t.Journal); err != nil {
 		return t, 0, err
 	}
 	t.Began, t.Ended = fromNano(began), fromNano(ended)

@@ -35,14 +35,14 @@ func (s *Server) apiConversation(c echo.Context) error {
 // with the turn that it stands before.
 func toTurns(turns []session.Turn, items []session.Item) []turnJSON {
 	list := make([]turnJSON, len(turns))
-	place := map[string]int{}
+	place := map[session.TurnName]int{}
 	for i, t := range turns {
 		list[i] = turnJSON{ID: &t.ID, BeganAt: stamp(t.Began), EndedAt: stamp(t.Ended), Outcome: t.Outcome, Usage: t.Usage, Items: []session.Item{}}
-		place[t.ID] = i
+		place[t.Name()] = i
 	}
 	var before []session.Item
 	for _, it := range items {
-		i, ok := place[it.Turn]
+		i, ok := place[it.TurnName()]
 		if !ok {
 			before = append(before, it)
 			continue

@@ -37,14 +37,14 @@ func inTalk(m session.Message) bool {
 // engine never showed stands where it was sent: the opening of a turn at its
 // beginning, one that joined it at its end, one of no turn yet behind all.
 func talkEntries(t talk, f session.Facts, now time.Time) []views.Entry {
-	d := talkDrawer{talk: t, f: f, now: now, turns: map[string]bool{}, messages: map[string]session.Message{}, opened: map[string]string{}}
+	d := talkDrawer{talk: t, f: f, now: now, turns: map[session.TurnName]bool{}, messages: map[string]session.Message{}, opened: map[session.TurnName]string{}}
 	for _, turn := range t.turns {
-		d.turns[turn.ID] = true
+		d.turns[turn.Name()] = true
 	}
 	for _, m := range t.messages {
 		d.messages[m.ID] = m
-		if _, ok := d.opened[m.Turn]; !ok {
-			d.opened[m.Turn] = m.ID
+		if _, ok := d.opened[m.TurnName()]; !ok {
+			d.opened[m.TurnName()] = m.ID
 		}
 	}
 	echoed := map[string]bool{}
@@ -58,7 +58,7 @@ func talkEntries(t talk, f session.Facts, now time.Time) []views.Entry {
 		if t.newest || i > 0 {
 			loose = d.unplaced(loose, turn.Began)
 		}
-		d.turn(turn, d.itemsOf(turn.ID, &t.items), loose, t.newest && i == len(t.turns)-1)
+		d.turn(turn, d.itemsOf(turn.Name(), &t.items), loose, t.newest && i == len(t.turns)-1)
 	}
 	d.items(t.items)
 	if t.newest {
@@ -71,20 +71,20 @@ type talkDrawer struct {
 	talk     talk
 	f        session.Facts
 	now      time.Time
-	turns    map[string]bool // on this page
+	turns    map[session.TurnName]bool // on this page
 	messages map[string]session.Message
-	opened   map[string]string // by turn: its first message
+	opened   map[session.TurnName]string // by turn: its first message
 	entries  []views.Entry
 }
 
 // itemsOf takes from rest what was said in a turn, with the items of no turn that
 // stand before it.
-func (d *talkDrawer) itemsOf(turn string, rest *[]session.Item) (items []session.Item) {
+func (d *talkDrawer) itemsOf(turn session.TurnName, rest *[]session.Item) (items []session.Item) {
 	for n, it := range *rest {
 		switch {
-		case it.Turn == turn:
+		case it.TurnName() == turn:
 			items = (*rest)[:n+1]
-		case d.turns[it.Turn]:
+		case d.turns[it.TurnName()]:
 			*rest = (*rest)[len(items):]
 			return items
 		}
@@ -94,13 +94,13 @@ func (d *talkDrawer) itemsOf(turn string, rest *[]session.Item) (items []session
 }
 
 func (d *talkDrawer) turn(turn session.Turn, items []session.Item, loose []session.Message, last bool) {
-	for len(items) > 0 && items[0].Turn != turn.ID { // it stands before the turn
+	for len(items) > 0 && items[0].TurnName() != turn.Name() { // it stands before the turn
 		d.items(items[:1])
 		items = items[1:]
 	}
-	opening := d.opened[turn.ID]
+	opening := d.opened[turn.Name()]
 	for _, m := range loose {
-		if m.Turn == turn.ID && m.ID == opening {
+		if m.TurnName() == turn.Name() && m.ID == opening {
 			d.message(m, nil)
 		}
 	}
@@ -110,7 +110,7 @@ func (d *talkDrawer) turn(turn session.Turn, items []session.Item, loose []sessi
 		d.leftOut()
 	}
 	for _, m := range loose {
-		if m.Turn == turn.ID && m.ID != opening {
+		if m.TurnName() == turn.Name() && m.ID != opening {
 			d.message(m, nil)
 		}
 	}
@@ -161,7 +161,7 @@ func (d *talkDrawer) item(it session.Item, ended bool) {
 }
 
 func (d *talkDrawer) message(m session.Message, it *session.Item) {
-	e := views.Entry{ID: elementID("m", m.ID), Kind: "owner", Label: "You", At: moment(m.CreatedAt, d.now)}
+	e := views.Entry{ID: elementID("m", "", m.ID), Kind: "owner", Label: "You", At: moment(m.CreatedAt, d.now)}
 	if a := authors[m.Author]; a != "" {
 		e.Label = a
 	}
@@ -183,7 +183,7 @@ func (d *talkDrawer) message(m session.Message, it *session.Item) {
 func (d *talkDrawer) unplaced(loose []session.Message, began time.Time) (rest []session.Message) {
 	for _, m := range loose {
 		switch {
-		case d.turns[m.Turn]:
+		case d.turns[m.TurnName()]:
 			rest = append(rest, m) // its turn draws it
 		case m.Turn != "" && m.Settled(): // of an older page
 		case began.IsZero() || m.CreatedAt.Before(began) && m.Turn == "":
@@ -198,7 +198,7 @@ func (d *talkDrawer) unplaced(loose []session.Message, began time.Time) (rest []
 // joinedAndBlocked reports whether m joined a turn and a hook refused it: it is
 // drawn at the end of that turn (contract §6).
 func (d *talkDrawer) joinedAndBlocked(m session.Message) bool {
-	return m.State == session.Blocked && d.opened[m.Turn] != m.ID
+	return m.State == session.Blocked && d.opened[m.TurnName()] != m.ID
 }
 
 // refusedOnly reports whether a turn completed and held nothing but messages that a
@@ -214,7 +214,7 @@ func (d *talkDrawer) refusedOnly(turn session.Turn, items []session.Item) bool {
 	}
 	refused := false
 	for _, m := range d.messages {
-		if m.Turn == turn.ID {
+		if m.TurnName() == turn.Name() {
 			if !wasRefused(m) {
 				return false
 			}

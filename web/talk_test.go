@@ -279,14 +279,57 @@ func TestItemEntries(t *testing.T) {
 	}
 }
 
+// A runner that began anew may use the names of its old turns again.
+func TestTurnsOfTwoJournalsStayApart(t *testing.T) {
+	said := func(journal, id string) session.Item {
+		return session.Item{ID: id, Turn: "t1", Kind: session.ItemAnswer, Text: journal + id, Journal: journal}
+	}
+	sent := func(journal string) session.Message {
+		return session.Message{ID: "m-" + journal, Turn: "t1", Journal: journal, State: session.Answered, Outcome: session.VerdictOK, Text: journal}
+	}
+	ok := &session.LastTurn{Verdict: session.VerdictOK}
+	turns := []session.Turn{{ID: "t1", Journal: "j1", Outcome: ok}, {ID: "t1", Journal: "j2", Outcome: ok}}
+	items := []session.Item{said("j1", "i1"), said("j1", "i2"), said("j2", "i1")}
+	entries := talkEntries(talk{turns: turns, items: slices.Clone(items), messages: []session.Message{sent("j1"), sent("j2")}, newest: true}, session.Facts{Connected: true}, noon)
+	var got []string
+	ids := map[string]bool{}
+	for _, e := range entries {
+		ids[e.ID] = true
+		switch {
+		case e.Message != nil:
+			got = append(got, e.Message.ID)
+		case e.End != nil:
+			got = append(got, "end")
+		default:
+			got = append(got, e.Kind)
+		}
+	}
+	if want := []string{"m-j1", "answer", "answer", "end", "m-j2", "answer", "end"}; !slices.Equal(got, want) || len(ids) != len(want) {
+		t.Errorf("%v with %d names, want %v", got, len(ids), want)
+	}
+	listed := toTurns(turns, items)
+	if len(listed) != 2 || len(listed[0].Items) != 2 || len(listed[1].Items) != 1 {
+		t.Errorf("listed: %+v", listed)
+	}
+	long := []session.Item{said("j1", "a"), said("j2", "b")}
+	long[0].Text = strings.Repeat("x", bytesShown+1)
+	if n := fitting(turns, long); n != 1 {
+		t.Errorf("%d fit", n)
+	}
+	long[0].Text, long[1].Text = "a", long[0].Text
+	if n := fitting(turns, long); n != 1 { // the newest is always shown
+		t.Errorf("%d fit under a long one", n)
+	}
+}
+
 func TestElementID(t *testing.T) {
 	for id, want := range map[string]string{"call_1-A": "i-call_1-A", "": "i-"} {
-		if got := elementID("i", id); got != want {
+		if got := elementID("i", "", id); got != want {
 			t.Errorf("%q is %q, want %q", id, got, want)
 		}
 	}
 	for _, id := range []string{"a b", `"><script>`, "ä", strings.Repeat("a", 81)} {
-		got := elementID("i", id)
+		got := elementID("i", "", id)
 		if !strings.HasPrefix(got, "i-x") || len(got) != 19 || strings.ContainsAny(got, ` "<>`) {
 			t.Errorf("%q is %q", id, got)
 		}

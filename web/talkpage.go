@@ -32,8 +32,8 @@ type look struct {
 
 	// What a page that stays open began with, so that nothing is taken from under
 	// the eyes of its reader.
-	turns int    // how many it holds; 0: not known yet
-	first string // the first of them
+	turns int              // how many it holds; 0: not known yet
+	first session.TurnName // the first of them
 }
 
 func lookOf(c echo.Context) *look {
@@ -118,15 +118,15 @@ func (s *Server) turnsOf(ctx context.Context, id session.ID, look *look) (turns 
 			return turns, items, next, err
 		}
 		switch {
-		case look.first == "":
+		case look.first == session.TurnName{}:
 			if n := fitting(turns, items); n < len(turns) {
 				look.turns = n
-				look.first = turns[len(turns)-n].ID
+				look.first = turns[len(turns)-n].Name()
 				continue
 			}
-			look.first = turns[0].ID
+			look.first = turns[0].Name()
 			return turns, items, next, nil
-		case turns[0].ID == look.first, len(turns) < look.turns, look.turns >= turnsMost:
+		case turns[0].Name() == look.first, len(turns) < look.turns, look.turns >= turnsMost:
 			return turns, items, next, nil
 		}
 		look.turns++
@@ -135,14 +135,14 @@ func (s *Server) turnsOf(ctx context.Context, id session.ID, look *look) (turns 
 
 // fitting is how many of the newest turns a page can hold: one at least.
 func fitting(turns []session.Turn, items []session.Item) int {
-	size, count := map[string]int{}, map[string]int{}
+	size, count := map[session.TurnName]int{}, map[session.TurnName]int{}
 	for _, it := range items {
-		size[it.Turn] += len(it.Text) + len(it.Title)
-		count[it.Turn]++
+		size[it.TurnName()] += len(it.Text) + len(it.Title)
+		count[it.TurnName()]++
 	}
 	bytes, entries := 0, 0
 	for n := range turns {
-		id := turns[len(turns)-1-n].ID
+		id := turns[len(turns)-1-n].Name()
 		bytes, entries = bytes+size[id], entries+count[id]
 		if n > 0 && (bytes > bytesShown || entries > itemsShown) {
 			return n

@@ -67,18 +67,19 @@ func TestAConversationIsPatchedByEntries(t *testing.T) {
 		t.Errorf("a page that holds another conversation is sent %d entries, and told of %q", whole.Find("li[data-talk]").Length(), got)
 	}
 
+	late := elementID("i", "j-a", "late")
 	item := session.Item{ID: "late", Turn: "", Kind: session.ItemNotice, Text: "resumed"}
 	r.told(id, free, []session.Item{item})
 	got := entryPatch(t, same)
-	if all := ids(got, "li[data-talk]"); all != "i-late" {
+	if all := ids(got, "li[data-talk]"); all != late {
 		t.Errorf("one new entry sends %q", all)
 	}
-	if after := got.Find("#i-late").AttrOr("data-after", ""); !strings.HasPrefix(after, "end-turn-of-") {
+	if after := got.Find("#" + late).AttrOr("data-after", ""); !strings.HasPrefix(after, "end-") {
 		t.Errorf("it stands behind %q", after)
 	}
 	item.Text = "resumed, and more"
 	r.told(id, free, []session.Item{item})
-	if all := ids(entryPatch(t, same), "li[data-talk]"); all != "i-late" {
+	if all := ids(entryPatch(t, same), "li[data-talk]"); all != late {
 		t.Errorf("a changed entry sends %q", all)
 	}
 
@@ -87,7 +88,7 @@ func TestAConversationIsPatchedByEntries(t *testing.T) {
 	var seen *goquery.Document
 	for seen = patch(t, same); seen.Find("#m-"+mid).AttrOr("data-state", "") != "pending"; seen = patch(t, same) {
 	}
-	if seen.Find("#m-"+mid).AttrOr("data-after", "") != "i-late" {
+	if seen.Find("#m-"+mid).AttrOr("data-after", "") != late {
 		t.Error("a message on its way does not stand behind all")
 	}
 }

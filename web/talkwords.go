@@ -47,9 +47,9 @@ func said(e *views.Entry, text string) {
 
 // ownerEntry is a message that did not go through this console.
 func ownerEntry(it session.Item, now time.Time) views.Entry {
-	e := views.Entry{ID: elementID("i", it.ID), Kind: "owner", Label: "You", At: moment(it.At, now), Cut: cutWords(it.Cut)}
+	e := views.Entry{ID: elementID("i", it.Journal, it.ID), Kind: "owner", Label: "You", At: moment(it.At, now), Cut: cutWords(it.Cut)}
 	if it.Message != "" {
-		e.ID = elementID("m", it.Message)
+		e.ID = elementID("m", "", it.Message)
 	}
 	said(&e, it.Text)
 	return e
@@ -59,7 +59,7 @@ func ownerEntry(it session.Item, now time.Time) views.Entry {
 // see. While the engine asks, nobody can tell what has begun from what it asks for.
 func itemEntry(it session.Item, engine session.Engine, asks bool) (e views.Entry, ok bool) {
 	e = views.Entry{
-		ID: elementID("i", it.ID), Kind: string(it.Kind), State: string(it.State), Title: titleWords(it.Title), Cut: cutWords(it.Cut),
+		ID: elementID("i", it.Journal, it.ID), Kind: string(it.Kind), State: string(it.State), Title: titleWords(it.Title), Cut: cutWords(it.Cut),
 	}
 	running := it.State == session.ItemRunning
 	switch it.Kind {
@@ -247,7 +247,7 @@ func cutWords(bytes int) string {
 // turnEnd says how a turn ended, or that it runs.
 func turnEnd(t session.Turn, f session.Facts, last bool, now time.Time) views.Entry {
 	end := views.TurnEnd{Facts: turnFacts(t)}
-	e := views.Entry{ID: elementID("end", t.ID), Kind: "end", At: moment(t.Ended, now), End: &end}
+	e := views.Entry{ID: elementID("end", t.Journal, t.ID), Kind: "end", At: moment(t.Ended, now), End: &end}
 	if t.Outcome == nil {
 		switch {
 		case last && f.Prompt() != nil:
@@ -350,8 +350,13 @@ func count(n int, one, many string) string {
 
 func lineCount(text string) int { return strings.Count(text, "\n") + 1 }
 
-// elementID names the element of a thing whose id others chose.
-func elementID(kind, id string) string {
+// elementID names the element of a thing whose id others chose, which is unique within
+// a runner's journal.
+func elementID(kind, journal, id string) string {
+	if journal != "" {
+		sum := sha256.Sum256([]byte(journal))
+		kind += "-" + hex.EncodeToString(sum[:3])
+	}
 	for _, c := range []byte(id) {
 		if !(c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '-' || c == '_') || len(id) > 80 {
 			sum := sha256.Sum256([]byte(id))
