@@ -21,7 +21,7 @@ import (
 // 0.171 does, takes raw keys, and writes into FAKE_LOG, a line each, all that it
 // was given ("key …", "paste …"), every text that was sent to it ("sent …") and
 // every command that it ran ("ran …"). What a text begins with chooses the turn:
-// APPROVE asks first, ASK asks a question that takes notes, SLOW works until Escape or the file FAKE_LOG.go, FAIL ends
+// APPROVE asks first, ASK asks a question that takes notes, SLOW works until Escape or the file FAKE_LOG.go, STURDY until Ctrl-C, FAIL ends
 // in an error, EXIT3, EXIT0 and SEGV end the engine.
 type fake struct {
 	mu     sync.Mutex
@@ -32,6 +32,7 @@ type fake struct {
 	folds  []string // long pastes, each shown as its fold
 	dialog *dialog
 	busy   bool
+	sturdy bool // Escape ends no turn
 	spin   int
 	turn   int // rises with each
 	claude bool
@@ -373,13 +374,15 @@ func (f *fake) pressed(key string) {
 			f.send(text)
 		}
 	case "\x1b":
-		if f.busy {
-			f.turn++
-			f.busy = false
-			f.say("", "■ Conversation interrupted - use /feedback to report it")
+		if !f.sturdy {
+			f.interrupt()
 		}
 	case "\x03":
-		if f.draft == "" {
+		switch {
+		case f.busy:
+			f.interrupt()
+			return
+		case f.draft == "":
 			f.leave(0)
 		}
 		f.draft, f.folds = "", nil
@@ -391,6 +394,14 @@ func (f *fake) pressed(key string) {
 		if !strings.HasPrefix(key, "\x1b") {
 			f.draft += key
 		}
+	}
+}
+
+func (f *fake) interrupt() {
+	if f.busy {
+		f.turn++
+		f.busy = false
+		f.say("", "■ Conversation interrupted - use /feedback to report it")
 	}
 }
 
@@ -458,7 +469,7 @@ func (f *fake) send(text string) {
 	f.turn++
 	turn := f.turn
 	word, rest, _ := strings.Cut(text, " ")
-	f.busy = word != "LATE"
+	f.busy, f.sturdy = word != "LATE", word == "STURDY"
 	go func() {
 		mine := func() bool { return f.turn == turn }
 		for word == "LATE" {
@@ -470,7 +481,7 @@ func (f *fake) send(text string) {
 			}
 			time.Sleep(5 * time.Millisecond)
 		}
-		for i := 0; i < 4 || word == "SLOW"; i++ {
+		for i := 0; i < 4 || word == "SLOW" || word == "STURDY"; i++ {
 			time.Sleep(40 * time.Millisecond)
 			if _, err := os.Stat(os.Getenv("FAKE_LOG") + ".go"); err == nil && word == "SLOW" && i >= 4 {
 				break

@@ -23,6 +23,7 @@ type ScreenPreset struct {
 	Trusts    []TrustFlags // the levels that this engine can honour, least first
 	Interrupt string       // what ends a running turn
 	Twice     bool         // it has to be pressed twice in a row
+	Cancel    string       // what ends a turn that goes on after it; pressed once, and where the composer is empty
 
 	// Opens is the key by which it shows more of a question, and again less; empty
 	// if all that it hides is shown on a screen that is tall enough.
@@ -99,6 +100,7 @@ var ScreenPresets = []ScreenPreset{
 			{session.TrustAsk, "", "", "asks before it edits or runs anything"},
 		},
 		Interrupt: "Escape", Twice: true, Cut: []string{"Operation cancelled", "Operation aborted"},
+		Cancel: "C-c", // Escape does nothing while the model has not said a word
 	},
 	{
 		Engine: session.Qwen, Program: "qwen", Tried: "0.24.4",

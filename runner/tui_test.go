@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -466,6 +467,46 @@ func TestAPromptThatStaysLeavesTheAnswerInDoubt(t *testing.T) {
 	s.say("APPROVE one")
 	p := s.prompt()
 	s.refused(s.answer(p, "Yes, proceed"), session.CodeInDoubt)
+}
+
+// cancels gives Codex, which the tests play, a key that cancels what goes on after
+// its interrupt.
+func cancels(t *testing.T) {
+	i := slices.IndexFunc(ScreenPresets, func(p ScreenPreset) bool { return p.Engine == session.Codex })
+	was := ScreenPresets[i]
+	t.Cleanup(func() { ScreenPresets[i] = was })
+	ScreenPresets[i].Twice, ScreenPresets[i].Cancel = true, "C-c"
+}
+
+func TestATurnThatHasToBeCancelled(t *testing.T) {
+	cancels(t)
+	s := onStage(t, session.Codex).ready()
+	s.say("STURDY one")
+	s.working()
+	s.must(session.Command{Do: session.DoInterrupt, Session: "s_1"})
+	if last := s.ended(1); last.Verdict != session.VerdictKilled || *last.RequestedBy != session.ByInterrupt {
+		t.Errorf("%+v", last)
+	}
+	if keys := s.happened("key"); !slices.Equal(keys[len(keys)-3:], []string{"\x1b", "\x1b", "\x03"}) {
+		t.Errorf("pressed %q", keys)
+	}
+	if snap := s.now(); !*snap.Alive {
+		t.Error("the engine has ended")
+	}
+}
+
+// What cancels would clear the words of somebody at the desk.
+func TestADraftIsNotClearedToCancelATurn(t *testing.T) {
+	cancels(t)
+	s := onStage(t, session.Codex).ready()
+	s.say("STURDY one")
+	s.working()
+	s.tmux("send-keys", "-t", "s_1", "-l", "words at the desk")
+	s.until("the words", func(snap session.Snapshot) bool { return strings.Contains(snap.Pane, "words at the desk") })
+	s.refused(s.ask(session.Command{Do: session.DoInterrupt, Session: "s_1"}), session.CodeConflict)
+	if slices.Contains(s.happened("key"), "\x03") {
+		t.Error("Ctrl-C was pressed")
+	}
 }
 
 func TestATurnThatIsInterrupted(t *testing.T) {

@@ -468,14 +468,21 @@ func (t *tui) interrupt() session.Result {
 }
 
 // cut presses what interrupts a turn, again while a fresh look still shows work
-// and nothing asked.
+// and nothing asked, and at last what cancels it, if there is such a key: once, and
+// not over a draft, which it would clear.
 func (t *tui) cut(sc view, by string) session.Result {
 	preset, _ := screenPresetOf(t.h.spec())
 	t.askedBy(by)
 	most := t.pace().step
-	pressed := 0
+	key, pressed := preset.Interrupt, 0
 	for try := 0; try < 12 && pressed < 3; try++ {
-		err := t.press(sc, preset.Interrupt)
+		if preset.Cancel != "" && pressed == 2 {
+			if sc.drafted() {
+				break
+			}
+			key, most = preset.Cancel, 2*t.pace().step
+		}
+		err := t.press(sc, key)
 		if err == nil {
 			pressed++
 		} else if !errors.Is(err, tmux.ErrChanged) {
