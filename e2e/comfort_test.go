@@ -230,6 +230,10 @@ func TestFocusIsNeverLost(t *testing.T) {
 	push(one.ID, nil)
 	pg.lacks("prompt-card")
 	pg.when(`() => document.activeElement !== document.body && !!document.activeElement.closest('main')`)
+	push(one.ID, approvalPrompt)
+	pg.sees("prompt-card") // also within the part that has the focus now
+	push(one.ID, nil)
+	pg.lacks("prompt-card")
 	pg.press("Tab")
 	pg.when(`() => !!document.activeElement.closest('main')`) // what comes next, not the page's first link
 
@@ -339,14 +343,14 @@ func TestTimesAreLocal(t *testing.T) {
 	told(plain, `Last seen (\S+ \S+)`, " UTC", time.UTC)
 	plain.visit("/settings")
 	plain.fill("zone", "Asia/Kathmandu")
-	if err := plain.Locator("form[action='/settings/look'] button").Click(); err != nil {
+	if err := plain.clickOn(plain.Locator("form[action='/settings/look'] button")); err != nil {
 		t.Fatal(err)
 	}
 	plain.visit("/runners")
 	told(plain, `Last seen (\S+)`, "", kathmandu)
 	plain.visit("/settings")
 	plain.fill("zone", "Middle/Earth")
-	if err := plain.Locator("form[action='/settings/look'] button").Click(); err != nil {
+	if err := plain.clickOn(plain.Locator("form[action='/settings/look'] button")); err != nil {
 		t.Fatal(err)
 	}
 	plain.sees("error")
