@@ -75,8 +75,8 @@ test-engines: build browser ## the real engines, installed from npm into .cache/
 
 race: browser ## all tests with the race detector; the pages' tests run a console built with it
 	go build $(BUILDFLAGS) -race -o $(BIN)-race ./cmd/console
-	go test -race -p 2 $(PACKAGES)
-	CONSOLE_BIN=$(CURDIR)/$(BIN)-race E2E_REQUIRED=1 go test -timeout 15m ./e2e
+	go test -race -p 2 -timeout 30m $(PACKAGES)
+	CONSOLE_BIN=$(CURDIR)/$(BIN)-race E2E_REQUIRED=1 go test -timeout 90m ./e2e
 
 faults: build browser ## kill processes at random points; KILLS=1000 is how often
 	CONSOLE_BIN=$(CURDIR)/$(BIN) E2E_REQUIRED=1 FAULTS=$(or $(KILLS),200) go test -count=1 -timeout 60m -run 'TestTmuxFaults' -v ./e2e

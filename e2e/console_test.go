@@ -144,7 +144,7 @@ func (c *console) end(sig os.Signal) int {
 	c.cmd.Process.Signal(sig)
 	select {
 	case <-c.ended:
-	case <-time.After(30 * time.Second):
+	case <-time.After(patience):
 		c.cmd.Process.Kill()
 		<-c.ended
 		c.t.Errorf("the console did not end on %v", sig)

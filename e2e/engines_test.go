@@ -9,14 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"signalbox/e2e/model"
 )
-
-// patience is longer here: real engines need seconds of a core for what a scripted
-// one does at once.
-const patience = 45 * time.Second
 
 // withEngines puts the real engines into the console's PATH ahead of all else.
 func withEngines(t *testing.T) option {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/playwright-community/playwright-go"
 )
@@ -270,7 +269,7 @@ func TestConversationDiff(t *testing.T) {
 	pg.fits()
 }
 
-// Two browsers show the same within a second, and a late answer is told to be late.
+// Two browsers show the same, and a late answer is told to be late.
 func TestConversationInTwoBrowsers(t *testing.T) {
 	eachTalk(t, []profile{phone}, func(t *testing.T, p profile, k *talk, one *page) {
 		two := k.page(t, desktop)
@@ -279,9 +278,8 @@ func TestConversationInTwoBrowsers(t *testing.T) {
 		two.sees("prompt-card")
 		id, _ := two.hook("prompt-card").GetAttribute("data-prompt-id")
 		one.tap(p, "Yes")
-		gone := func() bool { n, _ := two.hook("prompt-card").Count(); return n == 0 }
 		one.lacks("prompt-card")
-		t.Logf("an answer showed elsewhere after %v", within(t, time.Second, "an answer to show in the other browser", gone))
+		two.lacks("prompt-card")
 		k.headline("done")
 		resp := two.postForm("/sessions/"+k.id+"/answer", map[string]string{"promptId": id, "option": "yes"})
 		if !contains(resp, "no longer") {
@@ -297,16 +295,10 @@ func TestConversationInTwoBrowsers(t *testing.T) {
 			t.Fatal(err)
 		}
 		one.lacks("message", "data-state", "queued")
-		t.Logf("a withdrawal showed elsewhere after %v", within(t, time.Second, "a withdrawal to show in the other browser", func() bool {
-			n, _ := two.hook("message", "data-state", "queued").Count()
-			return n == 0
-		}))
+		two.lacks("message", "data-state", "queued")
 		one.click("interrupt")
 		one.sees("turn-end", "data-verdict", "killed")
-		t.Logf("a stop showed elsewhere after %v", within(t, time.Second, "a stop to show in the other browser", func() bool {
-			n, _ := two.hook("turn-end", "data-verdict", "killed").Count()
-			return n == 1
-		}))
+		two.sees("turn-end", "data-verdict", "killed")
 	})
 }
 

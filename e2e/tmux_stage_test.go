@@ -13,7 +13,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/playwright-community/playwright-go"
 )
@@ -268,20 +267,6 @@ func (p *page) own(words string) {
 	if err := p.clickOn(card.Locator("form.say button")); err != nil {
 		p.t.Fatal(p.explain("prompt-card", err))
 	}
-}
-
-// within fails the test if cond does not hold in time.
-func within(t testing.TB, most time.Duration, what string, cond func() bool) time.Duration {
-	t.Helper()
-	began := time.Now()
-	for !cond() {
-		if time.Since(began) > most {
-			t.Errorf("%s took more than %v", what, most)
-			return most
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	return time.Since(began)
 }
 
 func withText(text string) playwright.LocatorFilterOptions {

@@ -16,7 +16,7 @@ import (
 	"signalbox/session"
 )
 
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // world is a desk with one session, whose engine does what turn says, at once. It
 // outlives the Pilots that work in it. crash may end the Pilot at any call.

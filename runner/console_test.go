@@ -68,7 +68,7 @@ func (c *console) meet() *peer {
 		}
 		p.hello = *f.Hello
 		return p
-	case <-time.After(20 * time.Second):
+	case <-time.After(mostWait):
 		c.t.Fatal("no runner came")
 		return nil
 	}
@@ -98,7 +98,7 @@ func (p *peer) raw(b []byte) {
 
 func (p *peer) frame() session.Frame {
 	p.t.Helper()
-	p.conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+	p.conn.SetReadDeadline(time.Now().Add(mostWait))
 	kind, data, err := p.conn.ReadMessage()
 	if err != nil {
 		p.t.Fatal(err)
@@ -199,7 +199,7 @@ func problem(t *testing.T, over chan error, want string) {
 		if _, ok := err.(*session.Problem); !ok || !strings.Contains(err.Error(), want) {
 			t.Errorf("Run returned %v, want a problem with %q", err, want)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(mostWait):
 		t.Fatal("Run goes on")
 	}
 }

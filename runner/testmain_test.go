@@ -162,7 +162,7 @@ func (g *rig) ask(c session.Command) session.Result {
 	select {
 	case r := <-got:
 		return r
-	case <-time.After(20 * time.Second):
+	case <-time.After(mostWait):
 		g.t.Fatalf("no result for %s", c.Do)
 		return session.Result{}
 	}
@@ -238,10 +238,13 @@ func (g *rig) reports(id string) (all []session.TurnReport) {
 	return all
 }
 
+// mostWait bounds what a test waits for, on a machine that may be busy with much else.
+const mostWait = time.Minute
+
 // eventually waits for a condition; only its failure depends on the clock.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(15 * time.Second); !is(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(mostWait); !is(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("waited in vain for %s", what)
 		}

@@ -27,7 +27,7 @@ import (
 var bg = context.Background()
 
 // patience bounds every wait of a test. Nothing waits for so long unless it fails.
-const patience = 10 * time.Second
+const patience = time.Minute
 
 const ownerSecret = "the-owner-token-of-these-tests"
 

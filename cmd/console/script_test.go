@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience bounds every wait. Nothing waits for so long unless it fails.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // The command line, as it is typed: each file in testdata is a terminal session in
 // a home of its own.

@@ -13,7 +13,7 @@ import (
 )
 
 // patience is how long a test waits for what must come.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // logger writes to the test's log until the test is over.
 type logWriter struct{ t testing.TB }
