@@ -28,7 +28,9 @@
   const ours = new Set(['data-asked', 'data-sent', 'aria-busy']); // attributes set here, not by the server
   const rules = {
     morphStyle: 'outerHTML',
-    ignoreActiveValue: true,
+    // What is being written is left alone. Of any other element with the focus, a
+    // part that scrolls or took it over, this would keep all that is in it as it was.
+    get ignoreActiveValue() { return 'value' in (document.activeElement || {}) && document.activeElement.localName !== 'button'; },
     callbacks: {
       beforeNodeMorphed: (old, now) =>
         old.nodeType !== 1 || !(old.hasAttribute('data-keep') || typed(old) || old.isEqualNode(now)),

@@ -41,7 +41,7 @@ func runPanelView(f session.Facts, steps []session.RunStep, off string, now time
 	v.Mark, v.Words = runMarks[r.State], runWords(f, now)
 	v.Rules, v.Cost, v.Question = rulesWords(r.Rules), cost(r.Usage), r.Question
 	v.Until = moment(r.Until, now)
-	v.Open = (!r.State.Ended() || now.Sub(r.EndedAt) < time.Hour) && r.Question == ""
+	v.Open = (!r.State.Ended() || now.Sub(r.EndedAt) < time.Hour)
 	v.Allow, v.Prompt = r.Ledger.Offer != "", r.Ledger.Asked != ""
 	v.CanStop = !r.State.Ended()
 	v.CanHint, v.CanGoOn = r.State == session.RunRunning, r.State == session.RunWaiting
