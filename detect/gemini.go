@@ -18,6 +18,7 @@ var gemini = detector{layout: geminiLayout, rules: []rule{
 	{Rule{"gemini-failed", session.StatusError, "✕ after the owner's last message", "Gemini marks a failed request with it"}, geminiFailed},
 	{Rule{"gemini-spinner", session.StatusProcessing, `a braille character with "(esc to cancel" between the owner's last message and the composer`, "the composer stays while it works"}, geminiSpinner},
 	{Rule{"gemini-title-works", session.StatusProcessing, "the title begins with ✦", "text may stream without a spinner for a moment"}, geminiTitleWorks},
+	{Rule{"gemini-queued", session.StatusProcessing, `"Prompts will be queued" as the last thing said, or a queue under nothing but the start-up banner`, "it took a message before it was ready, and goes to work by itself; its title says Ready"}, geminiQueued},
 	{Rule{"gemini-draft", session.StatusIdle, "words that somebody typed in the composer", "the next question is being written; a text would be glued to it"}, drafted},
 	{Rule{"gemini-done", session.StatusCompleted, "a composer, and something was said above it", "the composer is back"}, geminiDone},
 	{Rule{"gemini-idle", session.StatusIdle, "a composer under nothing but the start-up banner", "nothing was asked yet"}, freeComposer},
@@ -184,6 +185,39 @@ func geminiTitleWorks(s *screen, out *session.Reading) bool {
 		return false
 	}
 	out.Evidence = s.evidence(s.lay.said)
+	return true
+}
+
+// geminiQueued is the rule about a message that was taken while Gemini began. It
+// says so only where there is one. A queue alone could be quoted by an answer.
+func geminiQueued(s *screen, out *session.Reading) bool {
+	l := &s.lay
+	if !l.composer.drawn() || l.user >= 0 {
+		return false
+	}
+	i := l.said
+	for i >= 0 && s.trim(i) == "? for shortcuts" {
+		i = s.above(i)
+	}
+	low := i
+	for i >= 0 && s.rows[i].indent >= 4 && s.rows[i].indent < 20 {
+		i = s.above(i)
+	}
+	queue := i >= 0 && i < low && strings.HasPrefix(s.at(i), "  Queued (press ")
+	if queue {
+		i = s.above(i)
+	} else {
+		i = low
+	}
+	switch {
+	case i >= 0 && strings.HasPrefix(s.at(i), "ℹ Initializing... Prompts will be queued."):
+		if !queue && !l.composer.free() {
+			return false
+		}
+	case !queue || i >= 0 && !strings.HasPrefix(s.at(i), "4. Be specific for the best results"):
+		return false
+	}
+	out.Evidence = s.evidence(low, l.composer.row)
 	return true
 }
 
