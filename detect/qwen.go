@@ -20,6 +20,7 @@ var qwen = detector{layout: qwenLayout, rules: []rule{
 	{Rule{"qwen-failed", session.StatusError, "✕ after the owner's last message", "Qwen marks a failed request with it"}, qwenFailed},
 	{Rule{"qwen-spinner", session.StatusProcessing, `a braille character with "esc to cancel" above the composer`, "the composer stays while it works"}, qwenSpinner},
 	{Rule{"qwen-title-works", session.StatusProcessing, "a half moon before the title, and a composer", "the spinner may be off the screen"}, qwenTitleWorks},
+	{Rule{"qwen-queued", session.StatusProcessing, `"⏳ 1 queued" in the footer under the composer`, "a message that it took waits there, also for a moment after a turn was cancelled, and goes out by itself"}, qwenQueued},
 	{Rule{"qwen-draft", session.StatusIdle, "words that somebody typed in the composer", "the next question is being written; a text would be glued to it"}, drafted},
 	{Rule{"qwen-done", session.StatusCompleted, "a composer, and something was said above it", "the composer is back"}, qwenDone},
 	{Rule{"qwen-idle", session.StatusIdle, "a composer under nothing but the start-up banner", "nothing was asked yet"}, freeComposer},
@@ -136,6 +137,21 @@ func qwenTitleAsks(s *screen, out *session.Reading) bool {
 func qwenFailed(s *screen, out *session.Reading) bool { return s.failedWith('✕', 2, out) }
 
 func qwenSpinner(s *screen, out *session.Reading) bool { return s.brailleSpinner("esctocancel", out) }
+
+func qwenQueued(s *screen, out *session.Reading) bool {
+	c := &s.lay.composer
+	if !c.drawn() {
+		return false
+	}
+	for i := c.end + 1; i <= s.last(); i++ {
+		t := s.trim(i)
+		if at := strings.LastIndex(t, "⏳ "); at >= 0 && strings.HasSuffix(t, " queued") {
+			out.Evidence = s.evidence(i)
+			return true
+		}
+	}
+	return false
+}
 
 func qwenTitleWorks(s *screen, out *session.Reading) bool {
 	if !spinning(s.titleRune()) || !s.lay.composer.drawn() {

@@ -81,7 +81,7 @@ func (r *runner) do(ctx context.Context, c session.Command, reply func(session.R
 			finish(session.Result{Code: session.CodeInvalid, Message: "The command says nothing of the engine to start."})
 			return
 		}
-		finish(preview(*c.Spec))
+		finish(Preview(*c.Spec))
 	case session.DoSettle:
 		go func() { finish(session.Result{OK: true, Fates: r.fates(ctx, c.Messages)}) }()
 	case session.DoOpen, session.DoRestart, session.DoTurn, session.DoInterrupt, session.DoStop,

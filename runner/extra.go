@@ -187,10 +187,10 @@ func withExtra(line string) string {
 	return line + " " + extraMark
 }
 
-// preview is the command line that a session of spec would be started with, and
+// Preview is the command line that a session of spec would be started with, and
 // what is added to its environment, with the values of the owner's variables left
 // out. Words in capitals stand for what is not known before.
-func preview(spec session.Spec) session.Result {
+func Preview(spec session.Spec) session.Result {
 	if err := checkExtra(spec); err != nil {
 		return refusal(err)
 	}

@@ -99,9 +99,9 @@ func TestWhereAPresetsArgumentsGo(t *testing.T) {
 		{session.Gemini, session.ChildProcess, "-m x"}, {session.OpenCode, session.ChildProcess, "-m x"}, {session.Copilot, session.ChildProcess, "--model x"}, {session.Qwen, session.Tmux, "-m x"},
 	} {
 		spec := session.Spec{Engine: found.engine, Runtime: found.runtime, Trust: session.TrustEdit}
-		plain := preview(spec)
+		plain := Preview(spec)
 		spec.Extra = session.Extra{Args: strings.Fields(found.add), Env: []string{"KEY=secret"}}
-		added := preview(spec)
+		added := Preview(spec)
 		if !plain.OK || !added.OK {
 			t.Errorf("%s by %s: %s %s", found.engine, found.runtime, plain.Message, added.Message)
 			continue
@@ -159,14 +159,14 @@ func firstFlag(t *testing.T, e session.Engine, r session.Runtime) string {
 }
 
 func TestAPreviewOfARefusal(t *testing.T) {
-	res := preview(session.Spec{Engine: session.Codex, Trust: session.TrustRead, Extra: session.Extra{Args: []string{"--full-auto"}}})
+	res := Preview(session.Spec{Engine: session.Codex, Trust: session.TrustRead, Extra: session.Extra{Args: []string{"--full-auto"}}})
 	if res.OK || res.Code != session.CodeInvalid || !strings.HasPrefix(res.Message, "--full-auto could undo the trust level read.") {
 		t.Errorf("refused as %+v", res)
 	}
 	if err := checkLaunch(session.Spec{Engine: session.Codex, Dir: t.TempDir(), Trust: session.TrustRead, Extra: session.Extra{Args: []string{"--full-auto"}}}, nil); !errors.Is(err, session.ErrInvalid) {
 		t.Errorf("a session of it is opened: %v", err)
 	}
-	if res := preview(session.Spec{Engine: session.Codex, Trust: session.TrustAsk}); res.OK {
+	if res := Preview(session.Spec{Engine: session.Codex, Trust: session.TrustAsk}); res.OK {
 		t.Error("a level that the engine cannot honour has a command line")
 	}
 }
