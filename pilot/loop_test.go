@@ -383,6 +383,24 @@ func TestTheOwnerWritesMeanwhile(t *testing.T) {
 	}
 }
 
+// What each decision costs counts, and the run ends once its budget is spent.
+func TestABudgetInMoneyIsSpentByDecisions(t *testing.T) {
+	w := newWorld(t)
+	s := script(t, "")
+	s.getenv = environment(map[string]string{"CONSOLE_PILOT_PROVIDER": "scripted", "CONSOLE_PILOT_SCRIPT": s.getenv("CONSOLE_PILOT_SCRIPT"), "CONSOLE_PILOT_PRICES": "3/15"})
+	c, _, err := s.current(bg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.of, s.made = c, chosen(func(v View) (Decision, error) {
+		return Decision{Tool: Instruct, Text: fmt.Sprint("do ", v.Run.Steps), Usage: session.RunUsage{Input: 10, Output: 1, USD: 0.4}}, nil
+	})
+	r, steps := w.end(w.start(w.open(s), session.RunRules{USD: 1}))
+	if r.State != session.RunMaxSteps || len(steps) != 3 || r.Usage.Input != 30 || !strings.Contains(r.Reason, "$1.20 of $1.00") {
+		t.Errorf("%s after %d steps, %+v: %s", r.State, len(steps), r.Usage, r.Reason)
+	}
+}
+
 func TestAModelThatCannotBeReached(t *testing.T) {
 	w := newWorld(t)
 	n := 0
