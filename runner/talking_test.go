@@ -7,7 +7,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"signalbox/session"
 )
@@ -385,6 +384,7 @@ func TestRefusedAndLateMessages(t *testing.T) {
 func TestAnEngineThatDoesNotSayThatItTookAMessage(t *testing.T) {
 	g := newTalkRig(t)
 	gate := filepath.Join(t.TempDir(), "gate")
+	g.manners.take = brief
 	if res := g.send("m_1", "SCRIPT file "+gate+"; accepted; began; echoed; ended ok"); res.Code != session.CodeInDoubt {
 		t.Fatalf("%+v", res)
 	}
@@ -400,6 +400,7 @@ func TestAnEngineThatDoesNotSayThatItTookAMessage(t *testing.T) {
 	if res := g.send("m_2", "SCRIPT until interrupt"); res.Code != session.CodeInDoubt {
 		t.Fatalf("%+v", res)
 	}
+	g.manners.take = mostWait
 	syscall.Kill(g.pid(), syscall.SIGKILL)
 	g.idleAfter("m_2")
 	if r := g.turn("t2"); r.Outcome.Verdict != session.VerdictUnknown || !r.Silent || !slices.Equal(r.Joined, []string{"m_2"}) {
@@ -417,12 +418,14 @@ func TestAnEngineThatNeverAnswersHoldsNothingBack(t *testing.T) {
 		t.Fatalf("%+v", res)
 	}
 	first := g.pid()
+	g.manners.take = brief
 	if res := g.send("m_2", "SCRIPT until interrupt"); res.Code != session.CodeInDoubt {
 		t.Fatalf("%+v", res)
 	}
 	if res := g.send("m_3", "NOTNOW"); res.Code != session.CodeConflict {
 		t.Fatalf("%+v", res)
 	}
+	g.manners.take = mostWait
 	g.idleAfter("m_2")
 	if r := g.turn("t2"); r.Outcome.Verdict != session.VerdictUnknown || !r.Silent || !slices.Equal(r.Joined, []string{"m_2"}) {
 		t.Errorf("%+v", r)
@@ -547,11 +550,14 @@ func TestADeathBetweenTurnsIsNoTurn(t *testing.T) {
 func TestAnEngineThatCannotStart(t *testing.T) {
 	for _, c := range []struct{ start, detail string }{
 		{"dies Error loading config.toml: expected a value", "Error loading config.toml: expected a value"},
-		{"mute", "generic gave no answer within 2s of its start."},
+		{"mute", "generic gave no answer within 300ms of its start."},
 		{"refuses You are not logged in.", "You are not logged in."},
 	} {
 		t.Run(strings.Fields(c.start)[0], func(t *testing.T) {
 			g := newTalkRig(t)
+			if c.start == "mute" {
+				g.manners.start = brief
+			}
 			g.next(c.start)
 			g.sends("m_1", "say hello")
 			s := g.idleAfter("m_1")
@@ -569,6 +575,7 @@ func TestAnEngineThatCannotStart(t *testing.T) {
 				t.Errorf("pane:\n%s", s.Pane)
 			}
 			g.next("")
+			g.manners.start = mostWait
 			g.talks("m_2")
 		})
 	}
@@ -715,7 +722,6 @@ func TestStopEndsTheEngineAndItsTurn(t *testing.T) {
 func TestAStopWaitsForNoEngineThatDoesNotAnswer(t *testing.T) {
 	for _, start := range []string{"mute", ""} { // as it starts, and as it is given a message
 		g := newTalkRig(t)
-		g.manners.start, g.manners.take = time.Minute, time.Minute
 		g.next(start)
 		go g.send("m_1", "SCRIPT until never")
 		g.pid()

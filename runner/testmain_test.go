@@ -144,8 +144,9 @@ var fastPaces = func() paces {
 	return p
 }()
 
-// fastManners are for engines that the tests play, which answer at once.
-var fastManners = manners{start: 2 * time.Second, take: 500 * time.Millisecond, cut: 300 * time.Millisecond, answer: time.Second, again: 10 * time.Millisecond}
+// fastManners are for engines that the tests play, which answer as soon as the
+// machine lets them. A test of one that never does sets start and take to brief.
+var fastManners = manners{start: mostWait, take: mostWait, cut: 300 * time.Millisecond, answer: time.Second, again: 10 * time.Millisecond}
 
 func custom(command []string) session.Spec {
 	return session.Spec{Engine: session.Custom, Command: command}
@@ -237,6 +238,9 @@ func (g *rig) reports(id string) (all []session.TurnReport) {
 	})
 	return all
 }
+
+// brief is how long a test waits for what never comes.
+const brief = 300 * time.Millisecond
 
 // mostWait bounds what a test waits for, on a machine that may be busy with much else.
 const mostWait = time.Minute
