@@ -233,11 +233,17 @@ func TestFocusIsNeverLost(t *testing.T) {
 	pg.press("Tab")
 	pg.when(`() => !!document.activeElement.closest('main')`) // what comes next, not the page's first link
 
-	// A part that has taken the focus over goes on changing: who stopped a turn is told of the next.
-	pg.value(`() => { const e = document.querySelector('[data-testid=session-header]'); e.tabIndex = -1; e.focus(); }`)
-	push(one.ID, approvalPrompt)
-	pg.reads("session-header", "Needs you")
-	push(one.ID, nil)
+	// A part that scrolls can have the focus itself, and goes on changing.
+	fail := func(n int) {
+		api.push(one.ID, oneShot("x", object{"lastTurn": failedTurn(n, 1, strings.Repeat("no ", 400))}))
+	}
+	fail(1)
+	pg.reads("turn-banner", "on its last turn")
+	pg.value(`() => document.styleSheets[0].insertRule('.alerts { max-height: 40px !important }')`)
+	pg.value(`() => document.querySelector('.alerts').focus()`)
+	pg.when(`() => document.activeElement.matches('.alerts')`)
+	fail(2)
+	pg.reads("turn-banner", "on its last 2 turns")
 
 	// A row that goes elsewhere keeps its focus; one that leaves the list gives it to the list.
 	pg.visit("/")
