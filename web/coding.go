@@ -87,7 +87,7 @@ func (s *Server) codingState(ctx context.Context, id session.ID, asked asked, lo
 		}
 	}
 	snap := view.Record.State.Snapshot
-	v.Pane = views.Pane{HTML: pane.HTML(view.Pane, snap.Format == session.ANSI || snap.Format == session.Raw), Seq: snap.Seq}
+	v.Pane = views.Pane{HTML: pane.Screen(view.Pane, snap.Format == session.ANSI || snap.Format == session.Raw, snap.Cols), Seq: snap.Seq}
 	told, _, err := s.store.Notified(ctx, id)
 	if err != nil {
 		return v, err

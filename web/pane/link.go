@@ -2,6 +2,7 @@ package pane
 
 import (
 	"bytes"
+	"html"
 	"net/url"
 	"strings"
 	"unicode/utf8"
@@ -36,12 +37,33 @@ var inAddress = func() (in [128]bool) {
 
 // linked wraps the addresses in a line's HTML in links. They lead where they say,
 // in full: what is cut, goes on in another colour, or is followed by a character
-// that may belong to it stays text. An address that the engine itself broke into
-// two lines leads as far as its first one, as it is shown.
+// that may belong to it stays text. An address that the terminal broke into rows leads
+// to the whole of it from each, see brokenAddresses.
 func (r *renderer) linked(line []byte) []byte {
 	var out []byte
 	from := 0 // of line, what is not in out yet
-	for at := 0; r.spans < maxSpans; {
+	at := 0
+	link := func(begin, end int, to string) {
+		r.spans++
+		out = append(out, line[from:begin]...)
+		out = append(out, `<a href="`...)
+		out = append(out, to...)
+		out = append(out, `" target="_blank" rel="noopener noreferrer">`...)
+		out = append(out, line[begin:end]...)
+		out = append(out, `</a>`...)
+		from, at = end, end
+	}
+	b := r.broken[r.row]
+	if b.head != "" {
+		begin := 0
+		for begin < len(line) && line[begin] == '<' {
+			begin += bytes.IndexByte(line[begin:], '>') + 1
+		}
+		if head := html.EscapeString(b.head); bytes.HasPrefix(line[begin:], []byte(head)) {
+			link(begin, begin+len(head), html.EscapeString(b.on))
+		}
+	}
+	for r.spans < maxSpans {
 		i := bytes.Index(line[at:], []byte("http"))
 		if i < 0 {
 			break
@@ -49,17 +71,18 @@ func (r *renderer) linked(line []byte) []byte {
 		begin := at + i
 		end, raw, whole := address(line, begin)
 		at = max(end, begin+4)
-		if _, ok := WebAddress(raw); !ok || !whole || wordBefore(line, begin) {
+		if wordBefore(line, begin) {
 			continue
 		}
-		r.spans++
-		out = append(out, line[from:begin]...)
-		out = append(out, `<a href="`...)
-		out = append(out, line[begin:end]...) // escaped as it stands
-		out = append(out, `" target="_blank" rel="noopener noreferrer">`...)
-		out = append(out, line[begin:end]...)
-		out = append(out, `</a>`...)
-		from = end
+		if tail := html.EscapeString(b.tail); tail != "" && endsAddress(line[min(begin+len(tail), len(line)):]) && bytes.HasPrefix(line[begin:], []byte(tail)) {
+			if at = begin + len(tail); b.to != "" {
+				link(begin, at, html.EscapeString(b.to))
+			}
+			continue
+		}
+		if _, ok := WebAddress(raw); ok && whole {
+			link(begin, end, string(line[begin:end])) // escaped as it stands
+		}
 	}
 	if from == 0 {
 		return line
@@ -91,16 +114,22 @@ func address(line []byte, begin int) (end int, raw string, whole bool) {
 	}
 	raw = b.String()
 	whole = b.Len() < longestAddress && endsAddress(line[end:]) && !strings.HasSuffix(raw, "...")
-	// What closes a sentence or a bracket that was opened before is not part of it.
+	n := trimmed(raw)
+	return end - n, raw[:len(raw)-n], whole
+}
+
+// trimmed is how many of the last characters of an address close a sentence or a bracket
+// that was opened before, so that they are not part of it.
+func trimmed(raw string) (n int) {
 	for raw != "" {
 		last := raw[len(raw)-1]
 		open := strings.IndexByte(")]", last)
 		if !strings.ContainsRune(".,;:!?*_~", rune(last)) && (open < 0 || strings.Count(raw, string(last)) <= strings.Count(raw, "(["[open:open+1])) {
 			break
 		}
-		raw, end = raw[:len(raw)-1], end-1
+		raw, n = raw[:len(raw)-1], n+1
 	}
-	return end, raw, whole
+	return n
 }
 
 // endsAddress reports whether an address that rest follows surely ends there. A tag

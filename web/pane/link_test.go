@@ -51,7 +51,7 @@ func TestLinksLeaveTheTextAlone(t *testing.T) {
 		"\x1b[31mhttps://e.com/a?b&c\x1b[0m\nhttp://e.com", "https://e.com/\x1b[1m x https://e.com/\r\n", "http://http://e.com/ https:// http",
 		strings.Repeat("https://e.com/a ", 5_000), "https://e.com\"onclick=\"alert(1)", "https://e.com/'><script>", "https://e.com/\x00a https://e.com/\tb",
 	} {
-		got := HTML(in, true)
+		got := Screen(in, true, len(in)/2)
 		if text := html.UnescapeString(tag.ReplaceAllString(got, "")); text != Text(in, true) {
 			t.Errorf("%.60q becomes the text %.60q, want %.60q", in, text, Text(in, true))
 		}
@@ -59,6 +59,66 @@ func TestLinksLeaveTheTextAlone(t *testing.T) {
 			if !regexp.MustCompile(`^<a href="https?://[^"<>]*" target="_blank" rel="noopener noreferrer">$`).MatchString(m) {
 				t.Errorf("%.60q has the tag %s", in, m)
 			}
+		}
+	}
+}
+
+// An address that the terminal broke at its last column is whole on each row, where
+// that is sure; where it is not, half of it is no link.
+func TestBrokenAddresses(t *testing.T) {
+	link := func(words, to string) string {
+		return `<a href="` + html.EscapeString(to) + `" target="_blank" rel="noopener noreferrer">` + html.EscapeString(words) + `</a>`
+	}
+	const cols = 24
+	const three = "https://example.com/longand/a/great/deal/longer/than-this/row"
+	for name, c := range map[string]struct {
+		rows []string
+		want []string
+	}{
+		"into two": {
+			[]string{"Open https://e.com/login", "?code=1234&state=ab then"},
+			[]string{"Open " + link("https://e.com/login", "https://e.com/login?code=1234&state=ab"), link("?code=1234&state=ab", "https://e.com/login?code=1234&state=ab") + " then"},
+		},
+		"into three, with a full stop behind": {
+			[]string{"https://example.com/long", "and/a/great/deal/longer/", "than-this/row."},
+			[]string{link("https://example.com/long", three), link("and/a/great/deal/longer/", three), link("than-this/row", three) + "."},
+		},
+		"in a colour": {
+			[]string{"\x1b[34mOpen https://e.com/login", "?code=12\x1b[0m x"},
+			[]string{`<span class="f4">Open ` + link("https://e.com/login", "https://e.com/login?code=12") + `</span>`, `<span class="f4">` + link("?code=12", "https://e.com/login?code=12") + `</span> x`},
+		},
+		"ends with its row, and nothing follows": {
+			[]string{"Open https://e.com/login", ""}, []string{"Open " + link("https://e.com/login", "https://e.com/login"), ""},
+		},
+		"ends with its row, and a box does": {
+			[]string{"Open https://e.com/login", "└──"}, []string{"Open " + link("https://e.com/login", "https://e.com/login"), "└──"},
+		},
+		"a word follows, which may be its end": {
+			[]string{"Open https://e.com/login", "form to go on"}, []string{"Open https://e.com/login", "form to go on"},
+		},
+		"the rest is indented": {
+			[]string{"Open https://e.com/login", "  ?code=12"}, []string{"Open https://e.com/login", "  ?code=12"},
+		},
+		"a path follows": {
+			[]string{"Open https://e.com/login", "/usr/local/bin is full"}, []string{"Open https://e.com/login", "/usr/local/bin is full"},
+		},
+		"another address follows": {
+			[]string{"Open https://e.com/login", "https://e.com/b"}, []string{"Open https://e.com/login", link("https://e.com/b", "https://e.com/b")},
+		},
+		"the row is not full": {
+			[]string{"See https://e.com/login", "?code=12"}, []string{"See " + link("https://e.com/login", "https://e.com/login"), "?code=12"},
+		},
+		"goes on in another colour": {
+			[]string{"Open https://e.com/login", "?code=\x1b[31m12\x1b[0m"}, []string{"Open " + link("https://e.com/login", "https://e.com/login?code=12"), `?code=<span class="f1">12</span>`},
+		},
+	} {
+		text := strings.Join(c.rows, "\n")
+		want := `<span class="ln">` + strings.Join(c.want, "\n"+`</span><span class="ln">`) + `</span>`
+		if strings.HasSuffix(text, "\n") {
+			want = strings.TrimSuffix(want, `<span class="ln"></span>`)
+		}
+		if got := Screen(text, true, cols); got != want {
+			t.Errorf("%s:\n got %s\nwant %s", name, got, want)
 		}
 	}
 }

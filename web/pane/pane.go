@@ -43,11 +43,18 @@ const (
 // and their style: two panes can be compared and patched line by line. Addresses
 // of the web are links, see linked. The text content of the result is Text(text, ansi). With ansi false, escape sequences
 // are dropped and nothing is coloured.
-func HTML(text string, ansi bool) string {
+func HTML(text string, ansi bool) string { return Screen(text, ansi, 0) }
+
+// Screen is HTML of a screen of so many columns: an address that the terminal broke at
+// its last column is whole on each of its rows. cols is 0 where it is not known.
+func Screen(text string, ansi bool, cols int) string {
 	if text == "" {
 		return ""
 	}
 	r := renderer{html: true, ansi: ansi, tabs: strings.IndexByte(text, '\t') >= 0}
+	if cols > 0 && strings.Contains(text, "://") {
+		r.broken = brokenAddresses(Text(text, ansi), cols)
+	}
 	lines := strings.Count(text, "\n") + 1
 	r.out = make([]byte, 0, len(text)+len(text)/4+lines*(len(lineOpen)+len(spanClose)))
 	r.render(text)
@@ -72,6 +79,9 @@ type renderer struct {
 	now   style // what SGR has set
 	open  style // what the span open in out says; zero: no span is open
 	spans int   // spans written so far, against maxSpans
+
+	broken map[int]broken // by row
+	row    int
 
 	lineAt   int  // where the content of the current line starts in out
 	inLine   bool // the current line has been opened
@@ -297,12 +307,13 @@ func (r *renderer) openLine() {
 func (r *renderer) endLine() {
 	r.setStyle(style{})
 	if r.html {
-		if line := r.out[r.lineAt:]; bytes.Contains(line, []byte("://")) {
+		if line := r.out[r.lineAt:]; bytes.Contains(line, []byte("://")) || r.broken[r.row].head != "" {
 			r.out = append(r.out[:r.lineAt], r.linked(line)...)
 		}
 		r.out = append(r.out, spanClose...)
 	}
 	r.inLine, r.returned, r.col, r.last = false, false, 0, 0
+	r.row++
 }
 
 // setStyle closes the open span and opens one for s.
