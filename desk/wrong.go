@@ -28,7 +28,7 @@ type CaseFile struct {
 	InMode     *bool           `json:"inMode,omitempty"`
 	Alive      *bool           `json:"alive,omitempty"`
 
-	Want     []session.Status `json:"want"`               // any of them is right
+	Want     []session.Status `json:"want,omitempty"`     // any of them is right; none: the owner has not said
 	Got      CaseReading      `json:"got"`                // what was shown
 	Replays  session.Status   `json:"replays"`            // what the masked screen is read as, by itself
 	Runtime  session.Runtime  `json:"runtime,omitempty"`  // where it is not tmux or external, the status came from RunState and Prompt, not from the screen
@@ -58,12 +58,24 @@ var Rights = map[session.Status][]session.Status{
 	session.StatusUnknown:    {session.StatusUnknown},
 }
 
-// Wrong keeps a case file of a moment of a session's history, or of its latest for
-// 0, whose status should have been want.
-func (d *Desk) Wrong(ctx context.Context, id session.ID, moment int64, want session.Status, build string) (store.Case, error) {
+// rightFor are the statuses that are right where the owner wants this one.
+func rightFor(want session.Status) ([]session.Status, error) {
 	right, known := Rights[want]
 	if !known {
-		return store.Case{}, session.Problemf(session.ErrInvalid, "Say what the status should be: ready, working, waiting for you, failed, or something else.")
+		return nil, session.Problemf(session.ErrInvalid, "Say what the status should be: ready, working, waiting for you, failed, or something else.")
+	}
+	return right, nil
+}
+
+// Wrong keeps a case file of a moment of a session's history, or of its latest for
+// 0, whose status should have been want; empty: the owner has not said.
+func (d *Desk) Wrong(ctx context.Context, id session.ID, moment int64, want session.Status, build string) (store.Case, error) {
+	var right []session.Status
+	if want != "" {
+		var err error
+		if right, err = rightFor(want); err != nil {
+			return store.Case{}, err
+		}
 	}
 	rec, err := d.store.Record(ctx, id)
 	if err != nil {
@@ -88,6 +100,28 @@ func (d *Desk) Wrong(ctx context.Context, id session.ID, moment int64, want sess
 	}
 	c := store.Case{ID: file.ID, Session: id, At: d.Now(), Engine: file.Engine, Got: m.Reading.Status, Want: want, Body: string(body)}
 	return c, d.store.AddCase(ctx, c)
+}
+
+// Right notes in a case file what the status should have been.
+func (d *Desk) Right(ctx context.Context, id string, want session.Status) error {
+	right, err := rightFor(want)
+	if err != nil {
+		return err
+	}
+	c, err := d.store.Case(ctx, id)
+	if err != nil {
+		return err
+	}
+	var file CaseFile
+	if err := json.Unmarshal([]byte(c.Body), &file); err != nil {
+		return fmt.Errorf("read case %s: %w", id, err)
+	}
+	file.Want = right
+	body, err := json.Marshal(file)
+	if err != nil {
+		return fmt.Errorf("write a case file: %w", err)
+	}
+	return d.store.SetCaseWant(ctx, id, want, string(body))
 }
 
 // caseOf is the case file of a moment. It is pure.

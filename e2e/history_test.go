@@ -69,6 +69,16 @@ func TestHistory(t *testing.T) {
 		}
 		pg.sees("history-scrubber", "value", "2")
 		pg.fits()
+		// The drawing leads there too, for who points.
+		asked := pg.Locator("[data-testid=timeline] [data-headline=needs-you] a")
+		if title, err := asked.Locator("title").TextContent(); err != nil || !strings.HasPrefix(title, "Needs you, ") {
+			t.Errorf("on hover: %q, %v", title, err)
+		}
+		if err := pg.clickOn(asked); err != nil {
+			t.Fatal(err)
+		}
+		pg.sees("history-scrubber", "value", "3")
+		pg.visit("/sessions/" + s.ID + "/history?at=2")
 		if err := pg.clickOn(pg.Locator("[data-testid=history-event] a", playwright.PageLocatorOptions{HasText: "Run make?"})); err != nil {
 			t.Fatal(err)
 		}
@@ -97,14 +107,14 @@ func TestHistory(t *testing.T) {
 func (p *page) large() {
 	p.t.Helper()
 	small, _ := p.value(`() => [...document.querySelectorAll('main a, main button, main select, main input:not([type=hidden]):not([type=checkbox])')]
-		.filter(e => { const r = e.getBoundingClientRect(); return r.width && r.height < 43.5 }).map(e => e.outerHTML.slice(0, 120))`).([]any)
+		.filter(e => { if (e.closest('svg[aria-hidden]')) return false; const r = e.getBoundingClientRect(); return r.width && r.height < 43.5 }).map(e => e.outerHTML.slice(0, 120))`).([]any)
 	for _, e := range small {
 		p.t.Errorf("%s: too small: %s", p.URL(), e)
 	}
 }
 
-// A status that is wrong is saved with one tap and a word, and replayed by the
-// program itself.
+// A status that is wrong is saved with one tap, to which a word may be added, and
+// replayed by the program itself.
 func TestAWrongStatusIsSavedAndReplayed(t *testing.T) {
 	c := start(t, withFlags("--no-runner"))
 	api := c.api()
@@ -113,15 +123,23 @@ func TestAWrongStatusIsSavedAndReplayed(t *testing.T) {
 	each(t, []profile{desktop, phone, narrow, noScript}, func(t *testing.T, p profile) {
 		pg := c.login(t, p, "/sessions/"+s.ID)
 		pg.fits()
-		if err := pg.clickOn(pg.Locator(".more > summary")); err != nil {
+		if err := pg.clickOn(pg.hook("wrong")); err != nil {
 			t.Fatal(err)
 		}
-		if err := pg.clickOn(pg.Locator("[data-testid=wrong] summary")); err != nil {
-			t.Fatal(err)
-		}
+		pg.reads("wrong-saved", "Saved, with secrets masked. Codex was read as “Unknown”.")
 		pg.fits()
-		api.push(s.ID, object{"pane": "all is quiet, TOKEN=hunter2 \n", "cols": 80, "rows": 24}) // a patch leaves it open
-		if err := pg.clickOn(pg.Locator("[data-testid=wrong] button[value=processing]")); err != nil {
+		if p != desktop {
+			pg.large()
+		}
+		api.push(s.ID, object{"pane": "all is quiet, TOKEN=hunter2 \n" + p.name, "cols": 80, "rows": 24}) // a patch leaves it there
+		if !p.noScript {
+			pg.reads("pane", p.name)
+		}
+		if err := pg.clickOn(pg.Locator("[data-testid=wrong-saved] button[value=processing]")); err != nil {
+			t.Fatal(err)
+		}
+		pg.reads("wrong-saved", "it was “Working”")
+		if err := pg.clickOn(pg.Locator("[data-testid=wrong-saved] a").First()); err != nil {
 			t.Fatal(err)
 		}
 		pg.sees("case")

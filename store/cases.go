@@ -18,7 +18,7 @@ type Case struct {
 	At      time.Time // when it was saved
 	Engine  session.Engine
 	Got     session.Status // what it was read as
-	Want    session.Status // what the owner says it should be
+	Want    session.Status // what the owner says it should be; empty: they have not said
 	Body    string         // the case file: one line of JSON
 }
 
@@ -71,6 +71,19 @@ func (s *Store) Case(ctx context.Context, id string) (Case, error) {
 		return Case{}, fmt.Errorf("read case %s: %w", id, found(err))
 	}
 	return c, nil
+}
+
+// SetCaseWant notes what a case's status should be, in it and in its file. Of a case
+// that has been deleted it notes nothing.
+func (s *Store) SetCaseWant(ctx context.Context, id string, want session.Status, body string) error {
+	err := s.change(ctx, len(body), func(b *batch) error {
+		_, err := b.exec(`UPDATE cases SET want = ?, body = ? WHERE id = ?`, string(want), body, id)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("note what case %s should be: %w", id, err)
+	}
+	return nil
 }
 
 // DeleteCase drops a case file; one that is not there harms nothing.

@@ -27,6 +27,13 @@ func TestCases(t *testing.T) {
 	if c != want {
 		t.Errorf("%+v", c)
 	}
+	c.Want, c.Body = session.StatusError, `{"id":"case_7","want":["error"]}`
+	if err := s.SetCaseWant(bg, c.ID, c.Want, c.Body); err != nil {
+		t.Fatal(err)
+	}
+	if got := must(s.Case(bg, "case_7"))(t); got != c {
+		t.Errorf("%+v", got)
+	}
 	if err := s.DeleteCase(bg, "case_7"); err != nil {
 		t.Fatal(err)
 	}

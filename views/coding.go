@@ -6,14 +6,15 @@ type Coding struct {
 	ID      string
 	Title   string
 	Away    string // what happened while the owner was away, in a sentence; empty: nothing to tell
-	Wrong   Wrong  // no rights: there is no screen that could be wrong
-	List    List   // the other sessions, shown beside it on a desk
-	State   State  // as in the list
-	Line    string // the state in words: "Ready · last turn failed"
-	Reason  string // the first sentence of the banner, where the last turn failed; else empty
-	Status  string // for tests and scripts, as in the API
-	Where   string // "/home/ada/demo · Codex · mac-mini"
-	Parents string // what Where begins with and a phone leaves out: "/home/ada/"; may be empty
+	Wrong   Wrong
+	Saved   *WrongSaved // what has just been saved as wrong; nil: nothing
+	List    List        // the other sessions, shown beside it on a desk
+	State   State       // as in the list
+	Line    string      // the state in words: "Ready · last turn failed"
+	Reason  string      // the first sentence of the banner, where the last turn failed; else empty
+	Status  string      // for tests and scripts, as in the API
+	Where   string      // "/home/ada/demo · Codex · mac-mini"
+	Parents string      // what Where begins with and a phone leaves out: "/home/ada/"; may be empty
 
 	CanInterrupt bool // a turn runs that can be ended
 	CanStop      bool // the engine is there and can be ended

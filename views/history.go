@@ -18,7 +18,8 @@ type History struct {
 	Events   []Event // what happened, newest first
 	More     string  // says that older events are not listed; empty: these are all
 	Wrong    Wrong
-	Cast     string // addresses of the exports
+	Saved    *WrongSaved // what has just been saved as wrong; nil: nothing
+	Cast     string      // addresses of the exports
 	Text     string
 }
 
@@ -73,6 +74,9 @@ func (t TimeChart) Height() int {
 
 const laneHeight = 20
 
+// eventsUnfolded is how many of the newest events stand unfolded.
+const eventsUnfolded = 12
+
 // Lane is the times at which a session had one headline.
 type Lane struct {
 	State State
@@ -81,12 +85,14 @@ type Lane struct {
 
 // Bar is one of them, in percent of the drawing's width.
 type Bar struct {
+	Href     string // the moment at which it began
 	X, Width string // "12.3%"
 	Title    string // "Working, 10:42 to 10:51"
 }
 
 // Tick is a turn's end.
 type Tick struct {
+	Href     string // that moment
 	X        string // "12.3%"
 	Headline string // done, failed, ready for one that we ended, unknown
 	Title    string // "Turn t3 failed at 10:51"

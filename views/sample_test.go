@@ -183,7 +183,7 @@ func historyPage() views.History {
 		Sentence: "64 screens since 09:12, 120 KiB.", Shown: views.Pane{HTML: pane.HTML(screen, true), Seq: 42},
 		Scrubber: views.Scrubber{At: 62, Min: 1, Max: 64, Prev: "?at=61", Next: "?at=63", Words: "62 of 64 · 22:40:52"},
 		ShownAs:  views.Moment{State: views.State{Headline: "working", Words: "Working"}, Href: "?at=62"}, Cast: "history.cast", Text: "history.txt",
-		Wrong: views.Wrong{Session: "s_3", Moment: "62", Rights: []views.Choice{{Value: "completed", Words: "Ready"}, {Value: "processing", Words: "Working"}}},
+		Wrong: views.Wrong{Session: "s_3", Moment: "62"},
 		Query: "flaky", Found: []views.Moment{{Href: "?at=3", At: age("22:39"), Line: "find out why TestSnapshotOrder is flaky"}},
 		Timeline: views.TimeChart{
 			Lanes: []views.Lane{

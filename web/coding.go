@@ -50,6 +50,9 @@ func (s *Server) coding(c echo.Context, asked asked) (views.Coding, error) {
 	if v.Away, err = s.awayLine(ctx, id, s.now(c)); err != nil {
 		return v, err
 	}
+	if v.Saved, err = s.wrongSaved(c, "/sessions/"+v.ID); err != nil {
+		return v, err
+	}
 	v.Composer.Key = session.NewID("k")
 	if mid := c.QueryParam("reuse"); mid != "" {
 		if m, err := s.store.Message(ctx, id, mid); err == nil {
@@ -107,7 +110,7 @@ func codingView(f session.Facts, messages []session.Message, resumes bool, asked
 	}
 	v.Page.Title = v.Title
 	if f.State.PaneID != 0 {
-		v.Wrong = views.Wrong{Session: v.ID, Rights: rights} // always of the latest screen: its number would be sent with each
+		v.Wrong = views.Wrong{Session: v.ID} // always of the latest screen: its number would be sent with each
 	}
 	if b, ok := bannerOf(f); ok {
 		v.Banner = &views.Banner{

@@ -58,6 +58,9 @@ func (s *Server) historyPage(c echo.Context) error {
 		return err
 	}
 	s.showMoment(&v, extent, shown, now)
+	if v.Saved, err = s.wrongSaved(c, momentAddress(id, shown.ID, "")); err != nil {
+		return err
+	}
 	if err := s.showEvents(ctx, &v, extent, shown, rec.Session, now); err != nil {
 		return err
 	}
@@ -112,8 +115,8 @@ func (s *Server) showMoment(v *views.History, e store.Extent, m store.Moment, no
 	at := moment(m.Taken, now)
 	v.ShownAs = views.Moment{Href: momentAddress(id, m.ID, ""), At: at, State: momentState(m)}
 	format := m.Snapshot.Format
-	v.Shown = views.Pane{HTML: pane.HTML(m.Snapshot.Pane, format == session.ANSI || format == session.Raw), Seq: m.Snapshot.Seq}
-	v.Wrong = wrongForm(id, m.Place())
+	v.Shown = views.Pane{HTML: pane.Screen(m.Snapshot.Pane, format == session.ANSI || format == session.Raw, m.Snapshot.Cols), Seq: m.Snapshot.Seq}
+	v.Wrong = views.Wrong{Session: v.ID, Moment: strconv.FormatInt(m.Place(), 10)}
 	v.Scrubber = views.Scrubber{
 		Min: store.Moment{ID: e.First}.Place(), Max: store.Moment{ID: e.Last}.Place(), At: m.Place(),
 		Words: fmt.Sprintf("%d of %d · %s", m.ID-e.First+1, e.Moments, clockBy(m.Taken, now, "15:04:05")),
@@ -146,7 +149,7 @@ func (s *Server) showEvents(ctx context.Context, v *views.History, e store.Exten
 	if err != nil {
 		return err
 	}
-	v.Timeline = timelineView(silent(marks, ss, e.Until, now), turns, from, now, shown.Taken, now)
+	v.Timeline = timelineView(id, silent(marks, ss, e.Until, now), turns, from, now, shown.Taken, now)
 	v.Events = eventsOf(id, marks, turns, answers, now)
 	return nil
 }

@@ -47,8 +47,13 @@ func TestHistoryPage(t *testing.T) {
 		t.Errorf("events %q", got)
 	}
 	drawing := find(t, doc, "timeline")
-	if n := drawing.Find("rect.bar").Length(); n != 3 || !strings.Contains(drawing.AttrOr("aria-label", ""), "working") {
-		t.Errorf("%d bars, %q", n, drawing.AttrOr("aria-label", ""))
+	label := drawing.Closest("figure").AttrOr("aria-label", "")
+	if n := drawing.Find("rect.bar").Length(); n != 3 || !strings.Contains(label, "working") {
+		t.Errorf("%d bars, %q", n, label)
+	}
+	attr(t, drawing.Find("[data-headline=working] a"), "href", path+"?at=2")
+	if n := drawing.Find("a:not([tabindex='-1'])").Length(); n != 0 {
+		t.Errorf("%d places to tab to in the drawing", n)
 	}
 	found := p.get(path + "?q=SECO").page()
 	if hits := find(t, found, "history-found").Find("a"); hits.Length() != 1 || hits.AttrOr("href", "") != path+"?at=2&q=SECO" || hits.Find("span").Text() != "second" {
@@ -118,7 +123,7 @@ func TestTimeline(t *testing.T) {
 		{At: at(60), Headline: session.Done}, {At: at(70), Headline: session.Offline},
 	}
 	turns := []session.Turn{{Ended: at(60), Outcome: &session.LastTurn{Verdict: session.VerdictOK}}, {Began: at(90)}, {Ended: at(300), Outcome: &session.LastTurn{}}}
-	v := timelineView(marks, turns, at(0), at(100), at(50), at(100))
+	v := timelineView("s_1", marks, turns, at(0), at(100), at(50), at(100))
 	var got []string
 	for _, l := range v.Lanes {
 		for _, bar := range l.Bars {
@@ -134,9 +139,50 @@ func TestTimeline(t *testing.T) {
 	if !strings.HasSuffix(v.Label, ": working 40 m, done 10 m, ready 20 m, offline 30 m.") {
 		t.Errorf("label %q", v.Label)
 	}
-	one := timelineView(marks[:1], nil, at(0), at(0), at(0), at(0))
+	one := timelineView("s_1", marks[:1], nil, at(0), at(0), at(0), at(0))
 	if len(one.Lanes) != 1 || one.At != "0.00%" {
 		t.Errorf("no time at all: %+v", one)
+	}
+}
+
+// The end of a turn and what the session did by it are one event.
+func TestAnEventIsToldOnce(t *testing.T) {
+	noon := time.Date(2026, 8, 12, 12, 0, 0, 0, time.UTC)
+	at := func(s int) time.Time { return noon.Add(time.Duration(s) * time.Second) }
+	turn := func(end int, v session.Verdict) session.Turn {
+		return session.Turn{Ended: at(end), Outcome: &session.LastTurn{Verdict: v, Detail: "no quota"}}
+	}
+	mark := func(s int, h session.Headline, moment int64) store.Mark {
+		return store.Mark{At: at(s), Headline: h, Moment: moment}
+	}
+	for name, c := range map[string]struct {
+		marks []store.Mark
+		turns []session.Turn
+		want  string
+	}{
+		"each with its own": {
+			[]store.Mark{mark(0, session.Working, 1), mark(1, session.FailedHeadline, 2), mark(2, session.Working, 3), mark(3, session.FailedHeadline, 4)},
+			[]session.Turn{turn(1, session.VerdictFailed), turn(3, session.VerdictFailed)},
+			"Turn failed at=4, Working at=3, Turn failed at=2, Working at=1",
+		},
+		"stopped": {
+			[]store.Mark{mark(0, session.Working, 1), mark(1, session.ReadyHeadline, 2)},
+			[]session.Turn{turn(1, session.VerdictKilled)},
+			"Turn stopped at=2, Working at=1",
+		},
+		"another's, and none": {
+			[]store.Mark{mark(0, session.Done, 1), mark(60, session.Done, 2)},
+			[]session.Turn{turn(1, session.VerdictFailed), turn(75, session.VerdictOK), {Began: at(80)}},
+			"Turn done t=2026-08-12T12%3A01%3A15Z, Done at=2, Turn failed t=2026-08-12T12%3A00%3A01Z, Done at=1",
+		},
+	} {
+		var got []string
+		for _, e := range eventsOf("s_1", c.marks, c.turns, nil, at(100)) {
+			got = append(got, e.State.Words+" "+strings.TrimPrefix(e.Href, "/sessions/s_1/history?"))
+		}
+		if strings.Join(got, ", ") != c.want {
+			t.Errorf("%s: %q, want %q", name, strings.Join(got, ", "), c.want)
+		}
 	}
 }
 

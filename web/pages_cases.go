@@ -2,8 +2,10 @@ package web
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,14 +27,21 @@ var rights = []views.Choice{
 	{Value: string(session.StatusUnknown), Words: "Something else"},
 }
 
-func wrongForm(id session.ID, place int64) views.Wrong {
-	return views.Wrong{Session: string(id), Moment: strconv.FormatInt(place, 10), Rights: rights}
+// rightsBut leaves out what a status was read as, which was not it.
+func rightsBut(got session.Status) (left []views.Choice) {
+	for _, r := range rights {
+		if !slices.Contains(desk.Rights[session.Status(r.Value)], got) {
+			left = append(left, r)
+		}
+	}
+	return left
 }
 
-// wrong saves a case file of a moment whose status is wrong.
+// wrong saves a case file of a moment whose status is wrong, and leads back to where
+// that was said.
 func (s *Server) wrong(c echo.Context) error {
 	ctx, id := c.Request().Context(), sessionID(c)
-	moment := int64(0) // the latest
+	moment, page := int64(0), "/sessions/"+string(id) // the latest, on the session's page
 	if at, err := strconv.ParseInt(c.FormValue("at"), 10, 64); err == nil && at > 0 {
 		e, err := s.store.HistoryExtent(ctx, id)
 		if err != nil {
@@ -42,12 +51,63 @@ func (s *Server) wrong(c echo.Context) error {
 			return session.Problemf(session.ErrNotFound, "That screen is no longer kept, so nothing was saved.")
 		}
 		moment = e.At(at)
+		page = momentAddress(id, moment, "")
 	}
 	saved, err := s.desk.Wrong(ctx, id, moment, session.Status(c.FormValue("want")), s.cfg.Build)
 	if err != nil {
 		return err
 	}
-	return back(c, "/cases?saved="+saved.ID+"#"+saved.ID)
+	return back(c, withWrong(page, saved.ID))
+}
+
+// withWrong is a page of a session's that also says what was saved as wrong.
+func withWrong(page, id string) string {
+	mark := "?"
+	if strings.Contains(page, "?") {
+		mark = "&"
+	}
+	return page + mark + "wrong=" + id
+}
+
+// wrongSaved is the case that a page is to speak of; nil if there is none.
+func (s *Server) wrongSaved(c echo.Context, page string) (*views.WrongSaved, error) {
+	id := c.QueryParam("wrong")
+	if id == "" {
+		return nil, nil
+	}
+	k, err := s.store.Case(c.Request().Context(), id)
+	if errors.Is(err, session.ErrNotFound) {
+		return nil, nil // it was forgotten
+	}
+	if err != nil {
+		return nil, err
+	}
+	v := &views.WrongSaved{ID: k.ID, Words: caseWords(k) + ".", Back: withWrong(page, k.ID), Done: page}
+	if k.Want == "" {
+		v.Rights = rightsBut(k.Got)
+	}
+	return v, nil
+}
+
+// caseWords says what a screen was read as, and what it was, as far as the owner has
+// said.
+func caseWords(k store.Case) string {
+	words := fmt.Sprintf("%s was read as “%s”", engineName(k.Engine), statusWord(k.Got))
+	switch k.Want {
+	case "":
+		return words
+	case session.StatusUnknown:
+		return words + "; it was something else"
+	}
+	return words + fmt.Sprintf("; it was “%s”", statusWord(k.Want))
+}
+
+// caseRight notes what the owner says that a status should have been.
+func (s *Server) caseRight(c echo.Context) error {
+	if err := s.desk.Right(c.Request().Context(), c.Param("case"), session.Status(c.FormValue("want"))); err != nil {
+		return err
+	}
+	return back(c, ownPath(c.FormValue("back"), "/cases"))
 }
 
 func (s *Server) casesPage(c echo.Context) error {
@@ -67,18 +127,21 @@ func (s *Server) casesPage(c echo.Context) error {
 		}
 		item := views.Case{
 			ID: k.ID, At: age(k.At, now), Href: "/sessions/" + string(k.Session), Title: "Its session", Rule: f.Got.Rule, Note: caseNote(f),
-			Words:    fmt.Sprintf("%s was read as “%s”; it was “%s”", engineName(k.Engine), statusWord(k.Got), statusWord(k.Want)),
-			PaneHTML: pane.HTML(f.Pane, f.Format == session.ANSI || f.Format == session.Raw), Here: c.QueryParam("saved") == k.ID,
+			Words:    caseWords(k),
+			PaneHTML: pane.Screen(f.Pane, f.Format == session.ANSI || f.Format == session.Raw, f.Cols), Here: c.QueryParam("saved") == k.ID,
+		}
+		if k.Want == "" {
+			item.Rights = rightsBut(k.Got)
 		}
 		v.Items = append(v.Items, item)
 	}
 	return s.render(c, http.StatusOK, views.CasesPage(v))
 }
 
-// statusWord is a status as the form calls it.
+// statusWord is a status as the form calls it; one that is not known is so called.
 func statusWord(st session.Status) string {
 	for _, r := range rights {
-		if r.Value == string(st) {
+		if r.Value == string(st) && st != session.StatusUnknown {
 			return r.Words
 		}
 	}
@@ -134,5 +197,5 @@ func (s *Server) deleteCase(c echo.Context) error {
 	if err := s.store.DeleteCase(c.Request().Context(), c.Param("case")); err != nil {
 		return err
 	}
-	return back(c, "/cases")
+	return back(c, ownPath(c.FormValue("back"), "/cases"))
 }

@@ -146,6 +146,7 @@ func (s *Server) routes() *echo.Echo {
 	owner.GET("/cases", s.casesPage)
 	owner.GET("/cases.jsonl", s.downloadCases)
 	owner.GET("/cases/:case", s.downloadCase)
+	owner.POST("/cases/:case/right", s.caseRight)
 	owner.POST("/cases/:case/delete", s.deleteCase)
 	owner.GET("/sessions/:id/history.cast", s.exportHistory("application/x-asciicast", ".cast", castExport))
 	owner.GET("/sessions/:id/history.txt", s.exportHistory("text/plain; charset=utf-8", ".txt", textExport))

@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -30,8 +31,13 @@ func laneOf(h session.Headline) views.State {
 
 // timelineView draws marks, oldest first, from one time to another. at is the moment
 // that the page shows. It is pure.
-func timelineView(marks []store.Mark, turns []session.Turn, from, to, at, now time.Time) views.TimeChart {
-	v := views.TimeChart{Start: clock(from, now), End: clock(to, now)}
+func timelineView(id session.ID, marks []store.Mark, turns []session.Turn, from, to, at, now time.Time) views.TimeChart {
+	layout := "15:04"
+	if to.Sub(from) < 10*time.Minute { // or all happened at once
+		layout = "15:04:05"
+	}
+	told := func(t time.Time) string { return clockBy(t, now, layout) }
+	v := views.TimeChart{Start: told(from), End: told(to)}
 	x := func(t time.Time) float64 {
 		whole := to.Sub(from)
 		if whole <= 0 {
@@ -59,7 +65,8 @@ func timelineView(marks []store.Mark, turns []session.Turn, from, to, at, now ti
 		left := x(begin)
 		width := max(x(end)-left, thinnest)
 		bars[lane.Headline] = append(bars[lane.Headline], views.Bar{
-			X: percent(min(left, 100-thinnest)), Width: percent(width), Title: fmt.Sprintf("%s, %s to %s", lane.Words, clock(begin, now), clock(end, now)),
+			Href: markAddress(id, m),
+			X:    percent(min(left, 100-thinnest)), Width: percent(width), Title: fmt.Sprintf("%s, %s to %s", lane.Words, told(begin), told(end)),
 		})
 		spent[lane.Headline] += end.Sub(begin)
 	}
@@ -75,7 +82,9 @@ func timelineView(marks []store.Mark, turns []session.Turn, from, to, at, now ti
 			continue
 		}
 		state := endState(*t.Outcome)
-		v.Ticks = append(v.Ticks, views.Tick{X: percent(x(t.Ended)), Headline: state.Headline, Title: state.Words + " at " + clock(t.Ended, now)})
+		v.Ticks = append(v.Ticks, views.Tick{
+			Href: timeAddress(id, t.Ended), X: percent(x(t.Ended)), Headline: state.Headline, Title: state.Words + " at " + told(t.Ended),
+		})
 	}
 	if !at.IsZero() {
 		v.At = percent(x(at))
@@ -108,7 +117,46 @@ func length(d time.Duration) string {
 	return fmt.Sprintf("%d h %d m", int(d.Hours()), int(d.Minutes())%60)
 }
 
-// eventsOf are marks, turns' ends and answers as a list, the newest first.
+// markAddress is the moment at which a mark was set, and timeAddress that of a time.
+func markAddress(id session.ID, m store.Mark) string {
+	if m.Moment == 0 {
+		return timeAddress(id, m.At)
+	}
+	return momentAddress(id, m.Moment, "")
+}
+
+func timeAddress(id session.ID, at time.Time) string {
+	return "/sessions/" + string(id) + "/history?" + url.Values{"t": {at.UTC().Format(time.RFC3339Nano)}}.Encode()
+}
+
+// together is how far the end of a turn and what the session did after it are apart at
+// most to be told as one.
+const together = 10 * time.Second
+
+// ofTurns finds the marks that show the ends of turns: the place of each turn by the
+// place of its mark. It is pure.
+func ofTurns(marks []store.Mark, turns []session.Turn) map[int]int {
+	turnOf := map[int]int{}
+	for n, t := range turns {
+		if t.Outcome == nil {
+			continue
+		}
+		best, apart := -1, together
+		for i, m := range marks {
+			_, taken := turnOf[i]
+			if d := m.At.Sub(t.Ended).Abs(); !taken && d <= apart && string(m.Headline) == endState(*t.Outcome).Headline {
+				best, apart = i, d
+			}
+		}
+		if best >= 0 {
+			turnOf[best] = n
+		}
+	}
+	return turnOf
+}
+
+// eventsOf are marks, turns' ends and answers as a list, the newest first. The end of
+// a turn and what the session did by it are one event.
 func eventsOf(id session.ID, marks []store.Mark, turns []session.Turn, answers []store.Answered, now time.Time) []views.Event {
 	type dated struct {
 		at time.Time
@@ -119,23 +167,29 @@ func eventsOf(id session.ID, marks []store.Mark, turns []session.Turn, answers [
 		e.At = moment(at, now)
 		all = append(all, dated{at, e})
 	}
-	base := "/sessions/" + string(id) + "/history?"
-	for _, m := range marks {
-		e := views.Event{State: laneOf(m.Headline), Line: m.Words}
-		if m.Moment != 0 {
-			e.Href = fmt.Sprintf("%sat=%d", base, store.Moment{ID: m.Moment}.Place())
+	shows := map[int]string{} // the moments of turns' ends, where there are marks of them
+	turnOf := ofTurns(marks, turns)
+	for i, m := range marks {
+		if n, ok := turnOf[i]; ok {
+			shows[n] = markAddress(id, m)
+			continue
 		}
-		add(m.At, e)
+		add(m.At, views.Event{State: laneOf(m.Headline), Line: m.Words, Href: markAddress(id, m)})
 	}
-	for _, t := range turns {
-		if t.Outcome != nil {
-			add(t.Ended, views.Event{State: endState(*t.Outcome), Line: turnLine(t), Href: base + "t=" + t.Ended.UTC().Format(time.RFC3339Nano)})
+	for n, t := range turns {
+		if t.Outcome == nil {
+			continue
 		}
+		e := views.Event{State: endState(*t.Outcome), Line: turnLine(t), Href: shows[n]}
+		if e.Href == "" {
+			e.Href = timeAddress(id, t.Ended)
+		}
+		add(t.Ended, e)
 	}
 	for _, a := range answers {
 		add(a.At, views.Event{
 			State: views.State{Headline: string(session.ReadyHeadline), Words: "Answered"}, Line: answerLine(a),
-			Href: base + "t=" + a.At.UTC().Format(time.RFC3339Nano),
+			Href: timeAddress(id, a.At),
 		})
 	}
 	slices.SortStableFunc(all, func(x, y dated) int { return y.at.Compare(x.at) })
