@@ -2,7 +2,9 @@ package e2e
 
 import (
 	"bufio"
+	"io"
 	"net/http"
+	"net/url"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -63,6 +65,29 @@ func TestDemo(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	until(t, "the run to hand over", func() bool { return byTitle("Rounding in the invoices").Headline == "needs-you" })
+	said := call[list[object]](api, "GET", "/api/v1/sessions/"+byTitle("Nightly report").ID+"/messages", nil, http.StatusOK).Items
+	if len(said) != 3 || said[0]["author"] != "owner" {
+		t.Errorf("what was said is told as %v", said)
+	}
+
+	// No engine is there, but how one would be started can be seen.
+	form := url.Values{"engine": {"codex"}, "args": {"--model gpt-5"}, "do": {"check"}}
+	req, err := http.NewRequest("POST", api.base+"/settings/presets", strings.NewReader(form.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer demo-owner-token")
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if text := string(page); err != nil || !strings.Contains(text, "codex exec") || !strings.Contains(text, "--model gpt-5") {
+		t.Errorf("the preset would start %v\n%s", err, text[max(0, len(text)-2000):])
+	}
+
 	asks := byTitle("Make a haiku about tmux outlive a reboot")
 	prompt := call[struct {
 		Prompt struct {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"signalbox/runner"
 	"signalbox/session"
 )
 
@@ -113,6 +114,11 @@ func (m *machine) do(ctx context.Context, c session.Command) session.Result {
 		return ok
 	case session.DoSettle:
 		return ok
+	case session.DoPreview: // no engine is started here, but how one would be is known
+		if c.Spec == nil {
+			break
+		}
+		return runner.Preview(*c.Spec)
 	case session.DoOpen, session.DoRestart:
 		m.open(ctx, c.Session, c.Spec)
 		return ok

@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"strings"
 	"time"
 
 	"signalbox/session"
@@ -108,13 +111,20 @@ func stage(ctx context.Context, s *server, r recordings) error {
 		}
 		machines[name] = m
 	}
+	me, err := s.signIn(ctx)
+	if err != nil {
+		return err
+	}
 	ids := map[string]string{}
 	for _, sc := range all {
-		id, err := s.opens(ctx, sc)
+		id, err := s.opens(ctx, me, sc)
 		if err != nil {
 			return fmt.Errorf("%s: %w", sc.title, err)
 		}
 		ids[sc.title] = id
+	}
+	if err := me.send(ctx, "/logout", nil); err != nil {
+		return err
 	}
 	if err := s.post(ctx, "/sessions/"+ids["Old prototype"]+"/stop", nil, nil); err != nil {
 		return err
@@ -128,18 +138,21 @@ func stage(ctx context.Context, s *server, r recordings) error {
 }
 
 // opens makes a session and says what its owner has said, one after another.
-func (s *server) opens(ctx context.Context, sc scene) (id string, err error) {
+func (s *server) opens(ctx context.Context, me *owner, sc scene) (id string, err error) {
 	var made struct{ ID string }
 	err = s.post(ctx, "/sessions", object{"engine": sc.engine, "runtime": sc.runtime, "runner": sc.machine, "dir": sc.dir, "title": sc.title, "trust": sc.trust}, &made)
 	if err != nil {
 		return "", err
 	}
 	for _, text := range sc.says {
-		var m struct{ ID string }
-		if err := s.post(ctx, "/sessions/"+made.ID+"/messages", object{"text": text}, &m); err != nil {
+		if err := me.send(ctx, "/sessions/"+made.ID+"/messages", url.Values{"text": {text}}); err != nil {
 			return "", err
 		}
-		if err := s.settles(ctx, made.ID, m.ID); err != nil {
+		var said struct{ Items []struct{ ID string } }
+		if err := s.get(ctx, "/sessions/"+made.ID+"/messages", &said); err != nil {
+			return "", err
+		}
+		if err := s.settles(ctx, made.ID, said.Items[len(said.Items)-1].ID); err != nil {
 			return "", err
 		}
 	}
@@ -147,6 +160,43 @@ func (s *server) opens(ctx context.Context, sc scene) (id string, err error) {
 		return made.ID, s.post(ctx, "/sessions/"+made.ID+"/runs", object{"goal": sc.goal}, nil)
 	}
 	return made.ID, nil
+}
+
+// owner is the owner's browser: what it says is their own, while what comes with a
+// token is a script's.
+type owner struct {
+	client *http.Client
+	url    string
+}
+
+func (s *server) signIn(ctx context.Context) (*owner, error) {
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		return nil, err
+	}
+	// Where a form leads is not looked at, or the owner would count as there.
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	o := &owner{client: &http.Client{Jar: jar, CheckRedirect: stay}, url: s.url}
+	return o, o.send(ctx, "/login", url.Values{"code": {s.token}})
+}
+
+// send sends a page's form.
+func (o *owner) send(ctx context.Context, path string, form url.Values) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, o.url+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Origin", o.url)
+	resp, err := o.client.Do(req)
+	if err != nil {
+		return err
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusSeeOther {
+		return fmt.Errorf("POST %s: %s", path, resp.Status)
+	}
+	return nil
 }
 
 // settles waits until a message has come to its end, or to where only the owner can
