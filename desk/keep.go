@@ -40,6 +40,11 @@ func (d *Desk) prune() {
 	if n > 0 {
 		d.log.Info("dropped old history", "sessions", n)
 	}
+	given, err := d.store.Shrink(d.ctx)
+	d.logKeeping("give room back to the disk", err)
+	if given > 0 {
+		d.log.Info("gave room back to the disk", "bytes", given)
+	}
 }
 
 func (d *Desk) logKeeping(what string, err error) {

@@ -73,6 +73,8 @@ type HistorySize struct {
 	Moments int64
 	Bytes   int64 // of their screens and facts
 	File    int64 // of the database and its log
+	Free    int64 // of File, what holds nothing and is used again
+	Stays   bool  // the file keeps that room: see takeVacuum
 }
 
 // HistorySize measures all histories together.
@@ -81,6 +83,12 @@ func (s *Store) HistorySize(ctx context.Context) (size HistorySize, err error) {
 	if err != nil {
 		return size, fmt.Errorf("measure histories: %w", inWords(err))
 	}
+	var pages, page, vacuum int64
+	err = s.row(ctx, `SELECT freelist_count, page_size, auto_vacuum FROM pragma_freelist_count, pragma_page_size, pragma_auto_vacuum`).Scan(&pages, &page, &vacuum)
+	if err != nil {
+		return size, fmt.Errorf("measure what is free: %w", inWords(err))
+	}
+	size.Free, size.Stays = pages*page, vacuum == vacuumNone
 	for _, name := range []string{s.path, s.path + "-wal"} {
 		if info, err := os.Stat(name); err == nil {
 			size.File += info.Size()

@@ -129,6 +129,7 @@ func makeFile(path string) error {
 func dsn(path string, more ...string) string {
 	q := url.Values{"_txlock": {"immediate"}, "_pragma": append([]string{
 		fmt.Sprintf("busy_timeout(%d)", busyWait.Milliseconds()),
+		"auto_vacuum(incremental)", // before there is a page: see shrink.go
 		"journal_mode(wal)",
 		"synchronous(full)",
 		"foreign_keys(on)",

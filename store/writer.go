@@ -54,6 +54,11 @@ func openWriter(ctx context.Context, path string) (*writer, error) {
 		db.Close()
 		return nil, err
 	}
+	if err := takeVacuum(ctx, conn, rewrittenMost); err != nil {
+		conn.Close()
+		db.Close()
+		return nil, err
+	}
 	w := &writer{
 		queue: newQueue(), db: db, conn: conn, stmts: map[string]*sql.Stmt{},
 		sessions: newLRU[session.ID, held](heldSessions),

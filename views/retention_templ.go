@@ -78,7 +78,7 @@ func retention(v Retention) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "</select></label> <button>Save</button></form><p class=\"muted\">The latest screen of a session always stays. Older ones go, the oldest first; the database reuses their room.</p></section>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "</select></label> <button>Save</button></form><p class=\"muted\">The latest screen of a session always stays. Older ones go, the oldest first; their room is given back to the disk within the hour, but for a few MiB.</p></section>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -32,6 +32,13 @@ func (s *Server) retentionCard(c echo.Context) (v views.Retention, err error) {
 	}
 	v.Now = fmt.Sprintf("%s of all sessions: %s. The database: %s on the disk.",
 		count(int(size.Moments), "screen", "screens"), bytesWords(size.Bytes), bytesWords(size.File))
+	if size.Free > 1<<20 {
+		v.Now += fmt.Sprintf(" %s of that is free and is used again", bytesWords(size.Free))
+		if size.Stays {
+			v.Now += "; a file of an older Signalbox keeps its size, and a copy by console backup is small"
+		}
+		v.Now += "."
+	}
 	for _, d := range keepDays {
 		words := count(d, "day", "days")
 		if d == 0 {
