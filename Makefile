@@ -71,7 +71,7 @@ browser: ## install what the pages' tests need: Chromium, playwright's driver, t
 test-engines: build browser ## the real engines, installed from npm into .cache/engines
 	@e2e/engines.sh $(CACHE)/engines
 	ENGINES_DIR=$(CACHE)/engines/bin CONSOLE_BIN=$(CURDIR)/$(BIN) E2E_REQUIRED=1 \
-		go test -count=1 -p 1 -timeout 20m -tags engines -run 'Engine|Real' -v ./runner/... ./e2e
+		go test -count=1 -p 1 -timeout 60m -tags engines -run 'Engine|Real' -v ./runner/... ./e2e
 
 race: browser ## all tests with the race detector; the pages' tests run a console built with it
 	go build $(BUILDFLAGS) -race -o $(BIN)-race ./cmd/console

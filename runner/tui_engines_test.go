@@ -49,7 +49,7 @@ func onReal(t *testing.T, e session.Engine, trust session.Trust) (*stage, *model
 func (s *stage) start() {
 	s.t.Helper()
 	last := ""
-	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(4 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		s.h.mu.Lock()
 		t := s.h.way.(*tui)
 		steady, p, pane := t.steady && t.read.CanType, t.read.Prompt, t.seen.Text
@@ -117,9 +117,11 @@ func (s *stage) over(n int) session.LastTurn {
 	return last
 }
 
+// wait waits for what may take minutes: an opencode that has never run here spends
+// its first turn on more than ten seconds of a core, which others may want too.
 func (s *stage) wait(what string, is func() bool) {
 	s.t.Helper()
-	for end := time.Now().Add(2 * time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(8 * time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			s.t.Fatalf("waited in vain for %s; %+v\n%s", what, s.read(), plain(s.now().Pane))
 		}

@@ -480,7 +480,7 @@ func (t *tui) cut(sc view, by string) session.Result {
 			if sc.drafted() {
 				break
 			}
-			key, most = preset.Cancel, 2*t.pace().step
+			key, most = preset.Cancel, t.pace().arrive
 		}
 		err := t.press(sc, key)
 		if err == nil {
