@@ -186,7 +186,7 @@ func (s *Store) TurnsSince(ctx context.Context, id session.ID, from time.Time, m
 			t, _, err := scanTurn(row)
 			turns = append(turns, t)
 			return err
-		}, `SELECT number, turn, began, ended, outcome, usage FROM (SELECT * FROM turns WHERE session = ? AND (ended >= ? OR ended = 0)
+		}, `SELECT `+turnColumns+` FROM (SELECT * FROM turns WHERE session = ? AND (ended >= ? OR ended = 0)
 			ORDER BY number DESC LIMIT ?) ORDER BY number`, number, nano(from), most)
 	}
 	if err != nil {

@@ -209,7 +209,7 @@ func (s *Store) Conversation(ctx context.Context, id session.ID, before string, 
 		}
 		turns, first, last = append(turns, t), n, max(last, n)
 		return nil
-	}, `SELECT number, turn, began, ended, outcome, usage, journal FROM turns WHERE session = ? AND number < ? ORDER BY number DESC LIMIT ?`,
+	}, `SELECT `+turnColumns+` FROM turns WHERE session = ? AND number < ? ORDER BY number DESC LIMIT ?`,
 		number, below, limit+1)
 	if err != nil {
 		return nil, nil, "", fmt.Errorf("read conversation of %s: %w", id, inWords(err))
@@ -237,6 +237,9 @@ func (s *Store) Conversation(ctx context.Context, id session.ID, before string, 
 	}
 	return turns, items, next, nil
 }
+
+// turnColumns are those of the table of turns that scanTurn reads.
+const turnColumns = `number, turn, began, ended, outcome, usage, journal`
 
 func scanTurn(row scanner) (t session.Turn, number int64, err error) {
 	var began, ended int64

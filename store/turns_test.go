@@ -78,6 +78,10 @@ func TestTurnsAreKept(t *testing.T) {
 	if got := turnIDs(turns); !slices.Equal(got, []string{"t1", "t2", "t3"}) || len(items) != 0 || next != "" {
 		t.Fatalf("%v, %d items, next %q", got, len(items), next)
 	}
+	since := must(s.TurnsSince(bg, s.id, noon, 2))(t)
+	if got := turnIDs(since); !slices.Equal(got, []string{"t2", "t3"}) || since[0].Journal != "j" {
+		t.Errorf("the newest two are %v, of journal %q", got, since[0].Journal)
+	}
 	one := turns[0]
 	if !one.Began.Equal(noon.Add(time.Minute)) || !one.Ended.Equal(noon.Add(3*time.Minute)) || one.Outcome.Verdict != session.VerdictOK {
 		t.Errorf("%+v", one)
