@@ -63,7 +63,15 @@ func (s *Store) vacuumInto(ctx context.Context, file string) error {
 		return err
 	}
 	defer db.Close()
-	_, err = db.ExecContext(ctx, `VACUUM INTO ?`, file)
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if _, err := canShrink(ctx, conn); err != nil {
+		return err
+	}
+	_, err = conn.ExecContext(ctx, `VACUUM INTO ?`, file)
 	return err
 }
 

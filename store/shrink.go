@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"os"
 
 	codes "modernc.org/sqlite/lib"
 )
@@ -22,16 +23,44 @@ const (
 	shrinkLeave = 1024 // pages that stay free for what comes next
 )
 
+// bePrepared makes an empty file one that can shrink, which is settled before its first
+// page. The pragma is for this alone: on a file that can, it takes the lock of a writer.
+func bePrepared(ctx context.Context, path string) error {
+	if info, err := os.Stat(path); err != nil || info.Size() > 0 {
+		return err
+	}
+	db, err := sql.Open("sqlite", dsnOf(path, []string{fmt.Sprintf("busy_timeout(%d)", busyWait.Milliseconds()), "auto_vacuum(incremental)", "journal_mode(wal)"}))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return db.PingContext(ctx)
+}
+
+// canShrink makes what a VACUUM on this connection writes a file that can shrink; of
+// one that can, nothing is to be done.
+func canShrink(ctx context.Context, c *sql.Conn) (already bool, err error) {
+	var vacuum int64
+	if err := c.QueryRowContext(ctx, `PRAGMA auto_vacuum`).Scan(&vacuum); err != nil || vacuum != vacuumNone {
+		return err == nil, err
+	}
+	_, err = c.ExecContext(ctx, `PRAGMA auto_vacuum = INCREMENTAL`)
+	return false, err
+}
+
 // takeVacuum makes an older file one that can shrink, if it takes no more than most. Another
 // process that uses it just then is no reason to fail: the next opening tries again.
 func takeVacuum(ctx context.Context, c *sql.Conn, most int64) error {
-	var vacuum, bytes int64
-	err := c.QueryRowContext(ctx, `SELECT auto_vacuum, page_count * page_size FROM pragma_auto_vacuum, pragma_page_count, pragma_page_size`).Scan(&vacuum, &bytes)
+	var bytes int64
+	err := c.QueryRowContext(ctx, `SELECT page_count * page_size FROM pragma_page_count, pragma_page_size`).Scan(&bytes)
 	if err != nil {
-		return fmt.Errorf("look whether the file can shrink: %w", err)
+		return fmt.Errorf("measure the file: %w", err)
 	}
-	if vacuum != vacuumNone || bytes > most {
+	if bytes > most {
 		return nil
+	}
+	if already, err := canShrink(ctx, c); already || err != nil {
+		return err
 	}
 	if _, err := c.ExecContext(ctx, `VACUUM`); err != nil && code(err) != codes.SQLITE_BUSY && code(err) != codes.SQLITE_LOCKED {
 		return fmt.Errorf("rewrite the file so that it can shrink: %w", err)

@@ -108,6 +108,13 @@ func TestAnOlderFileCanShrinkToo(t *testing.T) {
 	if got := vacuumOf(t, path); got != vacuumNone {
 		t.Errorf("a large one was rewritten: %d", got)
 	}
+	copied := filepath.Join(t.TempDir(), "copy.db")
+	if err := (&Store{path: path}).Backup(bg, copied); err != nil {
+		t.Fatal(err)
+	}
+	if got := vacuumOf(t, copied); got == vacuumNone {
+		t.Error("its backup cannot shrink")
+	}
 	s = openAt(t, path)
 	if size := must(s.HistorySize(bg))(t); size.Stays || size.Moments != 32 {
 		t.Errorf("%+v", size)

@@ -127,16 +127,19 @@ func makeFile(path string) error {
 // dsn names the database with the pragmas of every connection. busy_timeout is
 // the first, so that switching to WAL may wait.
 func dsn(path string, more ...string) string {
-	q := url.Values{"_txlock": {"immediate"}, "_pragma": append([]string{
+	return dsnOf(path, append([]string{
 		fmt.Sprintf("busy_timeout(%d)", busyWait.Milliseconds()),
-		"auto_vacuum(incremental)", // before there is a page: see shrink.go
 		"journal_mode(wal)",
 		"synchronous(full)",
 		"foreign_keys(on)",
 		"cache_size(-16000)",           // KiB: a batch's pages stay in memory until its commit
 		"wal_autocheckpoint(4000)",     // pages, 16 MiB: a state that is rewritten often is copied back once
 		"journal_size_limit(67108864)", // a WAL that once grew is cut back to this
-	}, more...)}
+	}, more...))
+}
+
+func dsnOf(path string, pragmas []string) string {
+	q := url.Values{"_txlock": {"immediate"}, "_pragma": pragmas}
 	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: q.Encode()}).String()
 }
 

@@ -39,6 +39,9 @@ type writer struct {
 
 // openWriter opens the writing connection, migrates, and starts the goroutine.
 func openWriter(ctx context.Context, path string) (*writer, error) {
+	if err := bePrepared(ctx, path); err != nil {
+		return nil, err
+	}
 	db, err := sql.Open("sqlite", dsn(path))
 	if err != nil {
 		return nil, err
