@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"net/http/cookiejar"
 	"net/url"
 	"strings"
@@ -134,7 +135,26 @@ func stage(ctx context.Context, s *server, r recordings) error {
 	if err := s.post(ctx, "/sessions", object{"engine": "gemini", "runtime": "external", "title": "Pushed by a script"}, &watched); err != nil {
 		return err
 	}
-	return s.post(ctx, "/sessions/"+watched.ID+"/snapshots", object{"pane": r.screen("gemini/0.61.0/approval_command").Pane, "format": "ansi", "cols": 80, "rows": 24, "alive": true}, nil)
+	screen := object{"pane": r.screen("gemini/0.61.0/approval_command").Pane, "format": "ansi", "cols": 80, "rows": 24, "alive": true}
+	go s.pushes(ctx, "/sessions/"+watched.ID+"/snapshots", screen)
+	return s.post(ctx, "/sessions/"+watched.ID+"/snapshots", screen, nil)
+}
+
+// pushes goes on pushing a screen: a watched session that nothing is pushed to for five
+// minutes reads offline.
+func (s *server) pushes(ctx context.Context, path string, screen object) {
+	tick := time.NewTicker(time.Minute)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if err := s.post(ctx, path, screen, nil); err != nil && ctx.Err() == nil {
+				fmt.Fprintln(os.Stderr, "demo: push a screen again:", err)
+			}
+		}
+	}
 }
 
 // opens makes a session and says what its owner has said, one after another.
