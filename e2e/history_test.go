@@ -93,6 +93,9 @@ func TestHistory(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if !p.noScript {
+				pg.reads("export", "The file is made: the browser has it.")
+			}
 			if data, err := os.ReadFile(path); err != nil || !strings.Contains(string(data), holds) {
 				t.Errorf("%s holds %.200s, %v", file.SuggestedFilename(), data, err)
 			}

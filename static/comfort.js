@@ -37,6 +37,40 @@
   });
   on(window, 'pageshow', (e) => e.persisted && all('.busy').forEach((p) => p.remove()));
 
+  // An export says how far it is, and can be given up; the browser keeps the file.
+  on(document, 'click', (e) => {
+    const link = e.target.closest('a[data-export]'), box = one('.exporting');
+    if (!link || !box) return;
+    const id = Array.from({ length: 4 }, () => Math.random().toString(36).slice(2, 8).padEnd(6, '0')).join('');
+    link.href = `${link.dataset.export}?track=${id}`;
+    const [words, bar, stop] = box.children, began = Date.now();
+    const say = (text, making) => {
+      if (words.textContent !== text) words.textContent = text;
+      bar.hidden = stop.hidden = !making;
+    };
+    box.hidden = false;
+    box.dataset.export = id; // one after it takes its place
+    bar.removeAttribute('value');
+    say('The file is being made.', true);
+    stop.onclick = () => fetch(`/exports/${id}/giveup`, { method: 'POST' });
+    const look = async () => {
+      if (box.dataset.export !== id) return;
+      let at;
+      try {
+        const answer = await fetch('/exports/' + id);
+        at = answer.ok ? await answer.json() : { state: answer.status === 404 && Date.now() - began < 30_000 ? 'making' : 'lost' };
+      } catch {
+        at = { state: 'lost' };
+      }
+      if (at.of) Object.assign(bar, { max: at.of, value: at.done });
+      box.dataset.state = at.state;
+      if (at.state === 'making') return setTimeout(look, 300);
+      say({ done: 'The file is made: the browser has it.', 'given-up': 'Given up: what the browser has of it is not whole.',
+        failed: 'It broke off: the file is not whole. Try again.' }[at.state] || 'How far it is cannot be seen. The browser’s list of downloads knows.', false);
+    };
+    setTimeout(look, 100);
+  });
+
   // An open menu closes at a tap beside it, and at Escape.
   on(document, 'click', (e) => all('details.more[open]').forEach((d) => d.contains(e.target) || (d.open = false)));
 

@@ -2,6 +2,8 @@ package web
 
 import (
 	"bufio"
+	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -41,13 +43,26 @@ func (s *Server) exportHistory(kind, extension string, begin func(session.Sessio
 		h.Set(echo.HeaderContentType, kind)
 		h.Set("Cache-Control", "no-store")
 		h.Set(echo.HeaderContentDisposition, mime.FormatMediaType("attachment", map[string]string{"filename": fileName(rec.Session.Title) + extension}))
+		ctx, giveUp := context.WithCancel(ctx)
+		defer giveUp()
+		far, end := s.exports.begin(c.QueryParam("track"), e.Moments, giveUp, s.desk.Now())
 		c.Response().WriteHeader(http.StatusOK)
 		w := bufio.NewWriterSize(c.Response(), 64<<10)
-		if err := s.store.EachMoment(ctx, id, begin(rec.Session, last, w)); err != nil {
-			s.log.Debug("export a history", "session", id, "err", err) // the answer has begun, or the reader has gone
+		write := begin(rec.Session, last, w)
+		err = s.store.EachMoment(ctx, id, func(m store.Moment) error {
+			if err := cmp.Or(ctx.Err(), write(m)); err != nil {
+				return err
+			}
+			far()
 			return nil
+		})
+		if err = cmp.Or(err, w.Flush()); err != nil {
+			s.log.Debug("export a history", "session", id, "err", err)
+			end(exportFailed, s.desk.Now())
+			panic(http.ErrAbortHandler) // the answer has begun: half a file must not look like a whole one
 		}
-		return w.Flush()
+		end(exportDone, s.desk.Now())
+		return nil
 	}
 }
 

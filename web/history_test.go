@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -113,6 +115,88 @@ func TestHistoryIsExported(t *testing.T) {
 	if last != 3 || strings.TrimSpace(screen["1"]+screen["2"]+screen["3"]) != "" {
 		t.Errorf("at the end, after %v s, the screen is %v", last, screen)
 	}
+}
+
+// A page can follow an export that it has a name for, and give it up.
+func TestAnExportIsFollowed(t *testing.T) {
+	var all exports
+	now := time.Date(2026, 8, 12, 12, 0, 0, 0, time.UTC)
+	stopped := false
+	far, end := all.begin("abcdefgh", 3, func() { stopped = true }, now)
+	far()
+	if x, err := all.of("abcdefgh"); err != nil || x.State != exportMaking || x.Done != 1 || x.Of != 3 {
+		t.Errorf("%+v, %v", x, err)
+	}
+	all.stop("abcdefgh")
+	end(exportFailed, now)
+	if x, err := all.of("abcdefgh"); err != nil || x.State != exportGivenUp || !stopped {
+		t.Errorf("%+v, %v", x, err)
+	}
+	for _, odd := range []string{"", "short", "UPPERCASE", "abcdefgh"} {
+		far, end := all.begin(odd, 3, nil, now)
+		far()
+		end(exportDone, now)
+	}
+	if x, _ := all.of("abcdefgh"); x.State != exportGivenUp || x.Done != 1 {
+		t.Errorf("another of its name changed it: %+v", x)
+	}
+	_, end = all.begin("abcdefghi", 3, nil, now.Add(2*exportKept))
+	end(exportDone, now)
+	all.stop("abcdefghi") // its end has come
+	if x, err := all.of("abcdefghi"); err != nil || x.State != exportDone {
+		t.Errorf("%+v, %v", x, err)
+	}
+	if _, err := all.of("abcdefgh"); err == nil {
+		t.Error("the end of an export is kept for ever")
+	}
+}
+
+// givesUp is a reader who gives up as soon as an answer begins.
+type givesUp struct {
+	*httptest.ResponseRecorder
+	stop func()
+}
+
+func (g givesUp) WriteHeader(status int) {
+	g.ResponseRecorder.WriteHeader(status)
+	g.stop()
+}
+
+// Half a file does not look like a whole one: its connection breaks off.
+func TestAnExportThatBreaksOffIsNoFile(t *testing.T) {
+	b := start(t)
+	id := b.external(session.Generic)
+	b.push(id, object{"pane": "one"})
+	b.push(id, object{"pane": "two"})
+	p := b.signIn()
+	for _, broken := range []bool{true, false} {
+		req := httptest.NewRequest("GET", b.url+"/sessions/"+id+"/history.txt?track=abcdefgh"+strconv.FormatBool(broken), nil)
+		req.Header.Set("Authorization", "Bearer "+ownerSecret)
+		track := req.URL.Query().Get("track")
+		w := givesUp{httptest.NewRecorder(), func() {
+			if broken {
+				b.exports.stop(track)
+			}
+		}}
+		var how any
+		func() {
+			defer func() { how = recover() }()
+			b.Handler().ServeHTTP(w, req)
+		}()
+		want := export{State: exportDone, Done: 2, Of: 2}
+		if broken {
+			want = export{State: exportGivenUp, Of: 2}
+		}
+		if (how == http.ErrAbortHandler) != broken {
+			t.Errorf("broken off %v, and its handler ends with %v", broken, how)
+		}
+		var got export
+		if err := json.Unmarshal([]byte(p.get("/exports/"+track).want(http.StatusOK).body), &got); err != nil || got.State != want.State || got.Done != want.Done || got.Of != want.Of {
+			t.Errorf("it is told as %+v, %v", got, err)
+		}
+		p.post("/exports/"+track+"/giveup", nil).want(http.StatusNoContent)
+	}
+	p.get("/exports/abcdefgh").want(http.StatusNotFound)
 }
 
 func TestTimeline(t *testing.T) {

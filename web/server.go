@@ -43,12 +43,13 @@ type Server struct {
 	metrics *metrics
 	assets  views.Assets
 
-	base   context.Context // ends the sockets, which http.Server.Shutdown leaves alone
-	cancel context.CancelFunc
-	echo   *echo.Echo
-	known  map[string]bool // its routes, by method and pattern; true: open to everybody
-	logins *failures
-	access session.Feed // tells every open socket that somebody was turned out
+	base    context.Context // ends the sockets, which http.Server.Shutdown leaves alone
+	cancel  context.CancelFunc
+	echo    *echo.Echo
+	known   map[string]bool // its routes, by method and pattern; true: open to everybody
+	logins  *failures
+	exports exports
+	access  session.Feed // tells every open socket that somebody was turned out
 
 	beat      time.Duration // between two pings of a socket
 	helloWait time.Duration // how long a runner may take to say hello
@@ -150,6 +151,8 @@ func (s *Server) routes() *echo.Echo {
 	owner.POST("/cases/:case/delete", s.deleteCase)
 	owner.GET("/sessions/:id/history.cast", s.exportHistory("application/x-asciicast", ".cast", castExport))
 	owner.GET("/sessions/:id/history.txt", s.exportHistory("text/plain; charset=utf-8", ".txt", textExport))
+	owner.GET("/exports/:export", s.exportState)
+	owner.POST("/exports/:export/giveup", s.giveUpExport)
 	owner.POST("/sessions/:id/archive", s.archive)
 	owner.POST("/sessions/:id/messages", s.say)
 	owner.POST("/sessions/:id/messages/:message/edit", s.editMessage)
