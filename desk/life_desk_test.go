@@ -52,7 +52,6 @@ type desked struct {
 	id    session.ID
 	owner map[string]bool // messages that the owner took back
 	told  int             // pushes that were stored over this connection
-	gave  bool            // an answer was given up, and the runner has not been asked for it
 	link  *plantLink      // nil while there is no contact
 	log   []string
 	wrong string
@@ -243,7 +242,7 @@ func (d *desked) connect() {
 		Version: session.WireVersion, Name: name, Journal: d.journal, Epoch: "e", Engines: []session.EngineFound{found(session.Codex)},
 	}, "", l)
 	d.must(err)
-	l.detach, d.link, d.told, d.gave = detach, l, 0, false
+	l.detach, d.link, d.told = detach, l, 0
 	d.acked(acked)
 	if f := d.facts(d.id); session.HeadlineOf(f) == session.Working {
 		d.wrong = "it reads working before it was seen"
@@ -288,7 +287,6 @@ func (d *desked) timeout() {
 			d.hand(h.c)
 		}
 		d.unwire()
-		d.gave = true
 		time.Sleep(commandWait)
 	}
 }
@@ -350,10 +348,7 @@ func (d *desked) check(end bool) {
 func (d *desked) finish() []session.Message {
 	d.calm = true
 	d.say("finish")
-	if d.gave {
-		d.lose()
-	}
-	d.connect()
+	d.connect() // where contact stands, what was not answered is asked for without another one
 	for range 300 {
 		time.Sleep(time.Second)
 		switch {

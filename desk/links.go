@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -34,6 +35,10 @@ type link struct {
 	ctx     context.Context
 	end     context.CancelFunc
 	settled atomic.Bool // messages in doubt have been asked after: the queue may go on
+
+	mu         sync.Mutex
+	unanswered []string // messages that it was handed and did not answer, see askAfter
+	asking     bool     // somebody asks for their fates
 }
 
 // commandWait bounds how long a command may take, in both directions.
@@ -117,6 +122,7 @@ func (d *Desk) detach(l *link) {
 func (d *Desk) open(l *link) {
 	if err := d.settle(l); err != nil {
 		d.logEnd(l, "settle messages", err)
+		d.askLater(l)
 	}
 	l.settled.Store(true)
 	d.changedAll() // what is owed counts from here
@@ -205,6 +211,20 @@ func (d *Desk) settle(l *link) error {
 	return nil
 }
 
+// askLater has a runner that did not answer as contact began asked again.
+func (d *Desk) askLater(l *link) {
+	open, err := d.store.Unsettled(l.ctx, l.name)
+	if err != nil {
+		d.logEnd(l, "read unsettled messages", err)
+		return
+	}
+	for _, m := range open {
+		if m.Journal == l.journal {
+			d.askAfter(l, m.ID)
+		}
+	}
+}
+
 // stepAll takes a message through events that a runner's journal tells of.
 func (d *Desk) stepAll(l *link, m session.Message, events ...session.Event) error {
 	for _, e := range events {
@@ -247,13 +267,22 @@ func fateEvents(m session.Message, f session.Fate, now time.Time) []session.Even
 		}
 		return []session.Event{has, session.TurnEnd(f.Turn, *f.Outcome, f.Blocked, now)}
 	case session.FateLost:
-		return []session.Event{lostTurn(f.Turn, runnerDied, now)}
+		return []session.Event{lostTurn(f.Turn, lostWords(f), now)}
 	}
 	return nil
 }
 
+// lostWords is why nobody knows what became of a message: the runner says it best.
+func lostWords(f session.Fate) string {
+	if f.Outcome != nil && f.Outcome.Verdict == session.VerdictUnknown && f.Outcome.Detail != "" {
+		return f.Outcome.Detail
+	}
+	return lostUnder
+}
+
 const (
 	runnerDied = "The runner ended while this was running, so how it ended is not known."
+	lostUnder  = "The engine or its runner ended while this was handed over, so what became of it is not known."
 	beganAnew  = "The runner has lost its records, so what became of this is not known."
 )
 

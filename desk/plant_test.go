@@ -296,7 +296,9 @@ func (p *plant) judge(m session.Message, owner bool) string {
 		return "is said to be blocked, and it was not"
 	case m.State == session.Returned != m.Waited && (m.State == session.Returned || m.State == session.Blocked):
 		return fmt.Sprintf("waited %t, and is %s", m.Waited, m.State)
-	case m.State == session.NotSent && !p.refused[m.ID] && end != session.VerdictFailed:
+	case m.State == session.NotSent && m.Reason == notHandedOver && p.handed[m.ID] > 0:
+		return "is said not to have been handed over, and it was"
+	case m.State == session.NotSent && m.Reason != notHandedOver && !p.refused[m.ID] && end != session.VerdictFailed:
 		return "is said to have failed, and nothing refused it"
 	case m.State == session.Withdrawn && !owner && end != session.VerdictKilled:
 		return "is withdrawn, and nobody did that"

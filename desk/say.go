@@ -221,11 +221,17 @@ func (d *Desk) driveOnce(id session.ID) (sent bool, err error) {
 		held = session.CleanDetail(res.Message)
 	}
 	d.setHold(id, held)
+	if err != nil && e.Kind == session.Lost && d.ctx.Err() != nil {
+		e.Reason = restarted // it was the console that let go
+	}
 	e.At = d.Now()
 	if _, err := d.store.StepMessage(context.WithoutCancel(d.ctx), m.ID, e); err != nil && !errors.Is(err, session.ErrConflict) {
 		return false, err
 	}
 	d.changed(id)
+	if errors.Is(err, context.DeadlineExceeded) {
+		d.askAfter(l, m.ID)
+	}
 	// A message that waits for a free engine is tried again at the next snapshot.
 	return e.Kind != session.NeverArrived && e.Kind != session.Lost, nil
 }
@@ -271,6 +277,8 @@ func handedOver(runtime session.Runtime, res session.Result, err error) session.
 	switch {
 	case errors.Is(err, ErrNotSent):
 		return session.Event{Kind: session.NeverArrived}
+	case errors.Is(err, context.DeadlineExceeded):
+		return session.Event{Kind: session.Lost, Reason: notAnswered} // and contact stands
 	case err != nil:
 		return session.Event{Kind: session.Lost, Reason: contactLost}
 	case res.OK && res.Turn != "" && !runtime.Structured():
