@@ -84,6 +84,11 @@
     el?.click();
     return !!el;
   };
+  const wrap = () => { // it stands in a menu
+    const el = one('[data-wrap]');
+    el?.click();
+    return !!el;
+  };
   const focus = (selector) => () => {
     const el = all(selector).find((e) => seen(e) && !e.disabled);
     el?.focus();
@@ -103,7 +108,7 @@
     '/': () => focus('input[type=search]')() || location.assign('/#search'),
     n: go('/sessions/new'), j: row(1), k: row(-1),
     c: focus('[data-testid=composer-input]'), p: focus('pre.pane:not(.aside), .talking'), a: focus('[data-testid=prompt-option]'),
-    l: press('[data-follow]'), w: press('[data-wrap]'), '+': () => step(1), '-': () => step(-1),
+    l: press('[data-follow]'), w: wrap, '+': () => step(1), '-': () => step(-1),
     'g s': go('/'), 'g r': go('/runners'), 'g t': go('/settings'),
     'g h': () => {
       const id = /^\/sessions\/s_\w+/.exec(location.pathname);
