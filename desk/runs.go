@@ -2,6 +2,7 @@ package desk
 
 import (
 	"context"
+	"errors"
 
 	"signalbox/session"
 )
@@ -59,6 +60,19 @@ func (d *Desk) ActiveRuns(ctx context.Context) ([]session.Run, error) { return d
 // Message returns a message of a session.
 func (d *Desk) Message(ctx context.Context, id session.ID, message string) (session.Message, error) {
 	return d.store.Message(ctx, id, message)
+}
+
+// TurnUsage is what the turn of a message has used, as its engine says; nil where it
+// does not.
+func (d *Desk) TurnUsage(ctx context.Context, m session.Message) (*session.Usage, error) {
+	if m.Turn == "" {
+		return nil, nil
+	}
+	t, err := d.store.Turn(ctx, m.Session, m.Journal, m.Turn)
+	if errors.Is(err, session.ErrNotFound) {
+		return nil, nil
+	}
+	return t.Usage, err
 }
 
 // Look returns a session's facts with its latest pane, read together.

@@ -95,3 +95,37 @@ func TestWhereARunMayBegin(t *testing.T) {
 		refused("a session that was ended", add(ended, "r_ended"), session.ErrConflict, "has ended")
 	})
 }
+
+// What a message's turn has used is told from the turn's record, in the journal that
+// the message was sent to.
+func TestWhatTheTurnOfAMessageUsed(t *testing.T) {
+	inBubble(t, func(t *testing.T, o *office) {
+		m := o.connect("a", obliging)
+		id := o.codex("a")
+		m.shows(id, idle)
+		one := o.say(id, "one")
+		used := func(m session.Message) *session.Usage {
+			t.Helper()
+			u, err := o.TurnUsage(t.Context(), m)
+			if err != nil {
+				t.Error(err)
+			}
+			return u
+		}
+		if u := used(o.message(one)); u != nil {
+			t.Errorf("before its turn is told of: %+v", u)
+		}
+		cost := 0.25
+		m.shows(id, idle, session.TurnReport{Turn: "turn-of-one", Message: one, Outcome: &session.LastTurn{Verdict: session.VerdictOK}, Usage: &session.Usage{CostUSD: &cost}})
+		sent := o.message(one)
+		if u := used(sent); u == nil || u.CostUSD == nil || *u.CostUSD != cost {
+			t.Errorf("used %+v", u)
+		}
+		if sent.Journal = "another"; used(sent) != nil {
+			t.Error("a turn of another journal is taken for it")
+		}
+		if sent.Turn = ""; used(sent) != nil {
+			t.Error("no turn has used something")
+		}
+	})
+}

@@ -222,6 +222,9 @@ func TestBudgets(t *testing.T) {
 		{"tokens", func(r *session.Run) { r.Rules.Tokens, r.Usage.Input, r.Usage.Output = 100, 60, 40 }, "100 of 100 tokens"},
 		{"tokens left", func(r *session.Run) { r.Rules.Tokens, r.Usage.Input = 100, 99 }, ""},
 		{"money", func(r *session.Run) { r.Rules.USD, r.Usage.USD = 0.5, 0.61 }, "$0.61 of $0.50"},
+		{"the engine's money too", func(r *session.Run) { r.Rules.USD, r.Usage.USD, r.Usage.EngineUSD = 0.5, 0.2, 0.3 }, "$0.50 of $0.50, of which $0.30 are"},
+		{"the engine's money alone", func(r *session.Run) { r.Rules.USD, r.Usage.EngineUSD = 0.5, 0.51 }, "$0.51 of $0.50"},
+		{"money of both left", func(r *session.Run) { r.Rules.USD, r.Usage.USD, r.Usage.EngineUSD = 0.5, 0.2, 0.29 }, ""},
 		{"money left", func(r *session.Run) { r.Rules.USD, r.Usage.USD = 0.5, 0.49 }, ""},
 	}
 	for _, tt := range tests {

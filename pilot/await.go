@@ -80,13 +80,23 @@ func turnOf(m session.Message, last *session.LastTurn) session.LastTurn {
 	return t
 }
 
+// costOf is the money that an engine says a turn cost; 0 where it says nothing.
+func costOf(u *session.Usage) float64 {
+	if u == nil || u.CostUSD == nil {
+		return 0
+	}
+	return max(0, *u.CostUSD)
+}
+
 // fold takes a turn's end and has the loop decide, wait or end.
 func (o *observer) fold(t session.LastTurn) (Do, time.Time) {
 	l, folded, fresh := Fold(o.run.Ledger, t, o.Now)
 	o.run.Ledger = l
 	if o.run.Ledger.Phase == session.LoopAwait {
 		o.step.Outcome = folded.Outcome
-		if !fresh {
+		if fresh { // once for each turn, though two instructions may share it
+			o.run.Usage.EngineUSD += costOf(o.Used)
+		} else {
 			o.step.Outcome = "It was part of a turn that had ended before."
 		}
 		o.settled()

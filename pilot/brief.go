@@ -71,7 +71,7 @@ func rules(r session.Run) string {
 		words += fmt.Sprintf("\nBudget: %d of %d tokens used.", r.Usage.Tokens(), r.Rules.Tokens)
 	}
 	if r.Rules.USD > 0 {
-		words += fmt.Sprintf("\nBudget: $%.2f of $%.2f used.", r.Usage.USD, r.Rules.USD)
+		words += fmt.Sprintf("\nBudget: $%.2f of $%.2f used.", r.Usage.Spent(), r.Rules.USD)
 	}
 	return words
 }

@@ -29,6 +29,7 @@ type world struct {
 	ahead    time.Duration
 	facts    session.Facts
 	pane     string
+	used     map[string]*session.Usage // by turn
 	messages []session.Message
 	runs     map[string][]byte // as a database keeps them
 	steps    map[string][][]byte
@@ -95,6 +96,11 @@ func (w *world) Message(_ context.Context, _ session.ID, id string) (m session.M
 		return session.ErrNotFound
 	})
 	return m, err
+}
+
+func (w *world) TurnUsage(_ context.Context, m session.Message) (u *session.Usage, err error) {
+	err = w.at("usage", func() error { u = w.used[m.Turn]; return nil })
+	return u, err
 }
 
 // Say is a queue that is sent at once: the same key is one message.

@@ -18,6 +18,7 @@ type Desk interface {
 	Kept() *session.Feed // tells of changes once they are stored
 	Look(ctx context.Context, id session.ID) (session.Facts, string, error)
 	Message(ctx context.Context, id session.ID, message string) (session.Message, error)
+	TurnUsage(ctx context.Context, m session.Message) (*session.Usage, error)
 	Say(ctx context.Context, id session.ID, in desk.Instruction) (session.Message, error)
 	Withdraw(ctx context.Context, id session.ID, message string) (session.Message, error)
 	Answer(ctx context.Context, id session.ID, promptID, option, text string) error
@@ -95,11 +96,12 @@ func (p *Pilot) turn(l *loop) (ended, again bool, due time.Time, err error) {
 	if r.State.Ended() {
 		return true, false, due, nil
 	}
-	f, pane, m, err := p.scene(r)
+	s, pane, err := p.scene(r)
 	if err != nil {
 		return false, false, due, err
 	}
-	seen := Observe(r, stepOf(steps, r.Ledger.Of), Scene{Facts: f, Message: m, Now: p.desk.Now()})
+	f := s.Facts
+	seen := Observe(r, stepOf(steps, r.Ledger.Of), s)
 	switch seen.Do {
 	case Keep:
 		if err := p.keep(seen.Run, seen.Step); err != nil {
@@ -117,19 +119,27 @@ func (p *Pilot) turn(l *loop) (ended, again bool, due time.Time, err error) {
 	return false, false, seen.Due, nil
 }
 
-// scene is what is to be seen of a run's session now.
-func (p *Pilot) scene(r session.Run) (f session.Facts, pane string, m *session.Message, err error) {
-	if f, pane, err = p.desk.Look(p.ctx, r.Session); err != nil {
-		return f, "", nil, err
+// scene is what is to be seen of a run's session now, with its pane.
+func (p *Pilot) scene(r session.Run) (s Scene, pane string, err error) {
+	if s.Facts, pane, err = p.desk.Look(p.ctx, r.Session); err != nil {
+		return s, "", err
 	}
-	if r.Ledger.Message == "" {
-		return f, pane, nil, nil
+	if r.Ledger.Message != "" {
+		m, err := p.desk.Message(p.ctx, r.Session, r.Ledger.Message)
+		if err != nil && !errors.Is(err, session.ErrNotFound) {
+			return s, "", err
+		}
+		if err == nil {
+			s.Message = &m
+		}
+		if m.Outcome != "" { // else its turn goes on, and uses more
+			if s.Used, err = p.desk.TurnUsage(p.ctx, m); err != nil {
+				return s, "", err
+			}
+		}
 	}
-	held, err := p.desk.Message(p.ctx, r.Session, r.Ledger.Message)
-	if errors.Is(err, session.ErrNotFound) {
-		return f, pane, nil, nil
-	}
-	return f, pane, &held, err
+	s.Now = p.desk.Now()
+	return s, pane, nil
 }
 
 func stepOf(steps []session.RunStep, n int) session.RunStep {
@@ -256,12 +266,12 @@ func (p *Pilot) decide(l *loop, v View) (again bool, due time.Time, err error) {
 	if err != nil {
 		return p.unreached(r, err)
 	}
-	f, _, m, err := p.scene(r)
+	s, _, err := p.scene(r)
 	if err != nil {
 		return false, due, err
 	}
-	now := Observe(r, stepOf(steps, r.Ledger.Of), Scene{Facts: f, Message: m, Now: p.desk.Now()})
-	if now.Do != Decide && now.Run.State != session.RunMaxSteps || promptID(f) != promptID(v.Facts) {
+	now := Observe(r, stepOf(steps, r.Ledger.Of), s)
+	if now.Do != Decide && now.Run.State != session.RunMaxSteps || promptID(s.Facts) != promptID(v.Facts) {
 		return true, due, p.desk.SaveRun(p.ctx, r) // the session moved on: decide on what is so now
 	}
 	r.Ledger.Stalls, r.Until = 0, time.Time{}

@@ -401,6 +401,22 @@ func TestABudgetInMoneyIsSpentByDecisions(t *testing.T) {
 	}
 }
 
+// So does what the engine says of the turns that the run began.
+func TestABudgetInMoneyIsSpentByTheEngine(t *testing.T) {
+	w := newWorld(t)
+	cost := 0.4
+	w.used = map[string]*session.Usage{}
+	for n := range 9 {
+		w.used[fmt.Sprint("t", n+1)] = &session.Usage{CostUSD: &cost}
+	}
+	s := script(t, tenSteps())
+	s.getenv = environment(map[string]string{"CONSOLE_PILOT_PROVIDER": "scripted", "CONSOLE_PILOT_SCRIPT": s.getenv("CONSOLE_PILOT_SCRIPT"), "CONSOLE_PILOT_PRICES": "3/15"})
+	r, steps := w.end(w.start(w.open(s), session.RunRules{USD: 1}))
+	if r.State != session.RunMaxSteps || len(steps) != 3 || !strings.Contains(r.Reason, "$1.20 of $1.00, of which $1.20") {
+		t.Errorf("%s after %d steps, %+v: %s", r.State, len(steps), r.Usage, r.Reason)
+	}
+}
+
 func TestAModelThatCannotBeReached(t *testing.T) {
 	w := newWorld(t)
 	n := 0

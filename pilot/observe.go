@@ -16,6 +16,7 @@ const stallWait = 10 * time.Minute
 type Scene struct {
 	Facts   session.Facts
 	Message *session.Message // the one that the run awaits; nil: it awaits none
+	Used    *session.Usage   // what the turn of Message has used; nil where the engine does not say
 	Now     time.Time
 }
 
@@ -209,11 +210,19 @@ func (o *observer) spent() *Ending {
 	case r.Rules.Tokens > 0 && r.Usage.Tokens() >= r.Rules.Tokens:
 		return &Ending{session.RunMaxSteps, fmt.Sprintf("The run has used its budget: %d of %d tokens.", r.Usage.Tokens(), r.Rules.Tokens),
 			"Look at how far it came, then start another run with a larger budget, or go on by hand."}
-	case r.Rules.USD > 0 && r.Usage.USD >= r.Rules.USD:
-		return &Ending{session.RunMaxSteps, fmt.Sprintf("The run has used its budget: $%.2f of $%.2f.", r.Usage.USD, r.Rules.USD),
+	case r.Rules.USD > 0 && r.Usage.Spent() >= r.Rules.USD:
+		return &Ending{session.RunMaxSteps, fmt.Sprintf("The run has used its budget: $%.2f of $%.2f%s.", r.Usage.Spent(), r.Rules.USD, enginesPart(r.Usage)),
 			"Look at how far it came, then start another run with a larger budget, or go on by hand."}
 	}
 	return nil
+}
+
+// enginesPart says how much of the money the engine's turns cost.
+func enginesPart(u session.RunUsage) string {
+	if u.EngineUSD <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(", of which $%.2f are what the engine says its turns cost", u.EngineUSD)
 }
 
 // stalled waits for an engine that is not free; one that does not work either for

@@ -39,6 +39,47 @@ func asks(p session.Prompt) func(*session.Facts) {
 	}
 }
 
+// What the engine says that a turn of the run's own cost is added once, as the turn
+// has ended, whatever came of it.
+func TestWhatTheEnginesTurnsCost(t *testing.T) {
+	usd := func(cost float64) *session.Usage { return &session.Usage{Input: 10, CostUSD: &cost} }
+	ok := session.LastTurn{Verdict: session.VerdictOK, TurnID: "t1", At: noon}
+	folded := awaiting(func(r *session.Run) { r.Ledger.Folded = session.TurnKey{ID: "t1", At: noon} })
+	for _, tt := range []struct {
+		name  string
+		run   session.Run
+		facts session.Facts
+		msg   *session.Message
+		used  *session.Usage
+		want  float64
+	}{
+		{"it ended well", awaiting(), free(last(ok)), message(session.Answered, session.VerdictOK, ""), usd(0.25), 1.25},
+		{"it failed", awaiting(), free(last(failed("t1", nil))), message(session.Delivered, session.VerdictFailed, ""), usd(0.25), 1.25},
+		{"it was stopped", awaiting(), free(), message(session.Withdrawn, session.VerdictKilled, ""), usd(0.25), 1.25},
+		{"it has not ended", awaiting(), free(status(session.StatusProcessing)), message(session.Delivered, "", ""), usd(0.25), 1},
+		{"the engine says nothing", awaiting(), free(last(ok)), message(session.Answered, session.VerdictOK, ""), nil, 1},
+		{"it says nothing of money", awaiting(), free(last(ok)), message(session.Answered, session.VerdictOK, ""), &session.Usage{Input: 10}, 1},
+		{"less than nothing", awaiting(), free(last(ok)), message(session.Answered, session.VerdictOK, ""), usd(-3), 1},
+		{"a turn that was counted", folded, free(last(ok)), message(session.Answered, session.VerdictOK, ""), usd(0.25), 1},
+		{"a turn of the owner's", running(), free(last(ok)), nil, nil, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.run.Usage = session.RunUsage{USD: 2, EngineUSD: 1}
+			s := Observe(tt.run, session.RunStep{N: 1}, Scene{Facts: tt.facts, Message: tt.msg, Used: tt.used, Now: noon})
+			if s.Run.Usage.EngineUSD != tt.want || s.Run.Usage.USD != 2 {
+				t.Errorf("%+v, want $%.2f of the engine's", s.Run.Usage, tt.want)
+			}
+			if s.Run.Ledger.Phase != session.LoopDecide {
+				return
+			}
+			again := Observe(s.Run, s.Step, Scene{Facts: tt.facts, Used: tt.used, Now: noon})
+			if again.Run.Usage != s.Run.Usage {
+				t.Errorf("looked at again: %+v", again.Run.Usage)
+			}
+		})
+	}
+}
+
 func TestObserve(t *testing.T) {
 	ok := session.LastTurn{Verdict: session.VerdictOK, TurnID: "t1", At: noon}
 	may := func(kinds ...string) func(*session.Run) { return func(r *session.Run) { r.Rules.Answers = kinds } }

@@ -45,7 +45,7 @@ type RunRules struct {
 	Merge    MergePolicy `json:"merge"`             // what may publish or merge work
 	Answers  []string    `json:"answers,omitempty"` // kinds of prompt that the Pilot may answer for the owner
 	Tokens   int64       `json:"tokens,omitempty"`  // of the deciding model, at most; 0 is no bound
-	USD      float64     `json:"usd,omitempty"`     // of the deciding model, at most; 0 is no bound
+	USD      float64     `json:"usd,omitempty"`     // RunUsage.Spent, at most; 0 is no bound
 }
 
 // MayAnswer reports whether the owner lets the Pilot answer prompts of this kind.
@@ -63,7 +63,12 @@ type RunUsage struct {
 	Input  int64   `json:"input"`  // tokens sent to the deciding model
 	Output int64   `json:"output"` // tokens it wrote
 	USD    float64 `json:"usd"`    // what that costs by the prices of the settings; 0 without them
+
+	EngineUSD float64 `json:"engineUSD"` // what the engine says that the run's own turns cost; 0 where it says nothing
 }
+
+// Spent is the money of both, the deciding model's and the engine's.
+func (u RunUsage) Spent() float64 { return u.USD + u.EngineUSD }
 
 // Tokens is all of them.
 func (u RunUsage) Tokens() int64 { return u.Input + u.Output }

@@ -238,6 +238,20 @@ func (s *Store) Conversation(ctx context.Context, id session.ID, before string, 
 	return turns, items, next, nil
 }
 
+// Turn returns a turn of a session, by its name in a runner's journal, or
+// session.ErrNotFound.
+func (s *Store) Turn(ctx context.Context, id session.ID, journal, turn string) (session.Turn, error) {
+	number, err := s.number(ctx, id)
+	var t session.Turn
+	if err == nil {
+		t, _, err = scanTurn(s.row(ctx, `SELECT `+turnColumns+` FROM turns WHERE session = ? AND turn = ? AND journal = ?`, number, turn, journal))
+	}
+	if err != nil {
+		return session.Turn{}, fmt.Errorf("read turn %s of %s: %w", turn, id, found(err))
+	}
+	return t, nil
+}
+
 // turnColumns are those of the table of turns that scanTurn reads.
 const turnColumns = `number, turn, began, ended, outcome, usage, journal`
 

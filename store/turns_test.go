@@ -89,6 +89,14 @@ func TestTurnsAreKept(t *testing.T) {
 	if one.Usage == nil || one.Usage.Input != 20 || *one.Usage.CostUSD != cost {
 		t.Errorf("used %+v", one.Usage)
 	}
+	if got := must(s.Turn(bg, s.id, "j", "t1"))(t); got.Usage == nil || *got.Usage.CostUSD != cost || got.ID != "t1" {
+		t.Errorf("t1 alone: %+v", got)
+	}
+	for _, unknown := range [][2]string{{"j", "t9"}, {"another", "t1"}} {
+		if _, err := s.Turn(bg, s.id, unknown[0], unknown[1]); !errors.Is(err, session.ErrNotFound) {
+			t.Errorf("%v: %v", unknown, err)
+		}
+	}
 	if two := turns[1]; !two.Began.IsZero() || two.Outcome == nil || two.Usage != nil {
 		t.Errorf("a silent one: %+v", two)
 	}

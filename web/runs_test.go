@@ -162,3 +162,17 @@ func TestRunPanel(t *testing.T) {
 		t.Errorf("without a run: %+v", p)
 	}
 }
+
+func TestWhatARunCostsInWords(t *testing.T) {
+	for want, u := range map[string]session.RunUsage{
+		"":                                     {},
+		"1,200 tokens so far":                  {Input: 1000, Output: 200},
+		"12 tokens so far, $0.50":              {Input: 12, USD: 0.5},
+		"the engine's turns $0.41, as it says": {EngineUSD: 0.41},
+		"12 tokens so far, $0.50 · the engine's turns $0.41, as it says": {Input: 12, USD: 0.5, EngineUSD: 0.41},
+	} {
+		if got := cost(u); got != want {
+			t.Errorf("%+v: %q, want %q", u, got, want)
+		}
+	}
+}

@@ -138,7 +138,7 @@ func rulesWords(r session.RunRules) string {
 		parts = append(parts, thousands(r.Tokens)+" tokens at most")
 	}
 	if r.USD > 0 {
-		parts = append(parts, fmt.Sprintf("$%.2f at most", r.USD))
+		parts = append(parts, fmt.Sprintf("$%.2f at most, with what the engine says its turns cost", r.USD))
 	}
 	switch r.Merge {
 	case session.MergeAsk:
@@ -155,14 +155,18 @@ func rulesWords(r session.RunRules) string {
 }
 
 func cost(u session.RunUsage) string {
-	if u.Tokens() == 0 {
-		return ""
+	var parts []string
+	if u.Tokens() > 0 {
+		words := thousands(u.Tokens()) + " tokens so far"
+		if u.USD > 0 {
+			words += ", " + dollars(u.USD)
+		}
+		parts = append(parts, words)
 	}
-	words := thousands(u.Tokens()) + " tokens so far"
-	if u.USD > 0 {
-		words += ", " + dollars(u.USD)
+	if u.EngineUSD > 0 {
+		parts = append(parts, "the engine's turns "+dollars(u.EngineUSD)+", as it says")
 	}
-	return words
+	return strings.Join(parts, " · ")
 }
 
 var mergeChoices = []views.Choice{
