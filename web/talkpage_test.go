@@ -74,7 +74,7 @@ func TestAConversationIsPatchedByEntries(t *testing.T) {
 	if all := ids(got, "li[data-talk]"); all != late {
 		t.Errorf("one new entry sends %q", all)
 	}
-	if after := got.Find("#" + late).AttrOr("data-after", ""); !strings.HasPrefix(after, "end-") {
+	if after := got.Find("#"+late).AttrOr("data-after", ""); !strings.HasPrefix(after, "end-") {
 		t.Errorf("it stands behind %q", after)
 	}
 	item.Text = "resumed, and more"

@@ -199,7 +199,7 @@ func rowLine(f session.Facts) string {
 	if r := reason(f); r != "" {
 		return session.Line(r, 140)
 	}
-	if f.State.LastLine == "" && f.Newest != nil { // a screen's last line is not the answer
+	if f.State.LastLine == "" && f.Newest != nil && f.Newest.State != session.Queued { // a screen's last line is not the answer
 		by := "You"
 		if other := authors[f.Newest.Author]; other != "" {
 			by = other

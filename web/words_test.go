@@ -110,6 +110,7 @@ func TestHeaderAndRow(t *testing.T) {
 		{"offline after a failure", facts(offlineNow, last(session.VerdictFailed)), "Offline · seen 12:00", code1, code1},
 		{"not sent", facts(newest(session.NotSent, "codex is not there.")), "Ready · the last message was not sent", "codex is not there.", "codex is not there."},
 		{"in doubt", facts(said(session.InDoubt, session.ByOwner)), "Ready · the last message is in doubt", "", "You: tidy up"},
+		{"a screen that works, and more is queued", facts(status(session.StatusProcessing), said(session.Queued, session.ByOwner)), "Working", "", ""},
 		{"a screen that works", facts(status(session.StatusProcessing), said(session.Delivered, session.ByPilot)), "Working", "", "Pilot: tidy up"},
 		{"owed since before contact", facts(status(session.StatusCompleted), last(session.VerdictOK), stale, func(f *session.Facts) { f.Open, f.Owed = true, true }),
 			"Unknown · the last message has not been heard of yet since the runner came back", "", ""},
