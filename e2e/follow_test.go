@@ -15,7 +15,7 @@ func (p *page) clickOn(l playwright.Locator) error {
 			return err
 		}
 		if leads == true {
-			_, err := p.ExpectNavigation(func() error { return l.Click() })
+			_, err := p.ExpectEvent("load", func() error { return l.Click() })
 			return err
 		}
 	}
