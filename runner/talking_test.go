@@ -127,13 +127,16 @@ func unique(all []string) []string {
 
 func (g *talkRig) turn(id string) session.TurnReport {
 	g.t.Helper()
-	for _, r := range g.told() {
-		if r.Turn == id {
-			return r
+	var found session.TurnReport
+	eventually(g.t, "a report of "+id, func() bool { // it follows what the journal says
+		reports := g.told()
+		i := slices.IndexFunc(reports, func(r session.TurnReport) bool { return r.Turn == id })
+		if i >= 0 {
+			found = reports[i]
 		}
-	}
-	g.t.Fatalf("no report of %s in %+v", id, g.told())
-	return session.TurnReport{}
+		return i >= 0
+	})
+	return found
 }
 
 // items returns the conversation as it was pushed.
