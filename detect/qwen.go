@@ -17,10 +17,10 @@ var qwen = detector{layout: qwenLayout, rules: []rule{
 	{Rule{"qwen-confirm", session.StatusWaiting, `"Waiting for user confirmation" with a spinner as the last row, or choices that end the screen, and no composer`, "the spinner under the choices is the prompt's own"}, qwenConfirm},
 	{Rule{"qwen-box", session.StatusWaiting, "a box ends the screen, and there is no composer below it", "start-up dialogs take the composer's place"}, boxAsks},
 	{Rule{"qwen-title-asks", session.StatusWaiting, "the title begins with ✳, and there is no composer", "a dialog that is half drawn"}, qwenTitleAsks},
-	{Rule{"qwen-failed", session.StatusError, "✕ after the owner's last message", "Qwen marks a failed request with it"}, qwenFailed},
 	{Rule{"qwen-spinner", session.StatusProcessing, `a braille character with "esc to cancel" above the composer`, "the composer stays while it works"}, qwenSpinner},
+	{Rule{"qwen-footer", session.StatusProcessing, `"Enter to steer" or "⏳ 1 queued" in the footer under the composer`, "it offers that only while it works; a message that waits goes out by itself, and an older failure still stands above"}, qwenFooter},
+	{Rule{"qwen-failed", session.StatusError, "✕ after the owner's last message", "Qwen marks a failed request with it"}, qwenFailed},
 	{Rule{"qwen-title-works", session.StatusProcessing, "a half moon before the title, and a composer", "the spinner may be off the screen"}, qwenTitleWorks},
-	{Rule{"qwen-queued", session.StatusProcessing, `"⏳ 1 queued" in the footer under the composer`, "a message that it took waits there, also for a moment after a turn was cancelled, and goes out by itself"}, qwenQueued},
 	{Rule{"qwen-draft", session.StatusIdle, "words that somebody typed in the composer", "the next question is being written; a text would be glued to it"}, drafted},
 	{Rule{"qwen-done", session.StatusCompleted, "a composer, and something was said above it", "the composer is back"}, qwenDone},
 	{Rule{"qwen-idle", session.StatusIdle, "a composer under nothing but the start-up banner", "nothing was asked yet"}, freeComposer},
@@ -138,14 +138,14 @@ func qwenFailed(s *screen, out *session.Reading) bool { return s.failedWith('✕
 
 func qwenSpinner(s *screen, out *session.Reading) bool { return s.brailleSpinner("esctocancel", out) }
 
-func qwenQueued(s *screen, out *session.Reading) bool {
+func qwenFooter(s *screen, out *session.Reading) bool {
 	c := &s.lay.composer
 	if !c.drawn() {
 		return false
 	}
 	for i := c.end + 1; i <= s.last(); i++ {
 		t := s.trim(i)
-		if at := strings.LastIndex(t, "⏳ "); at >= 0 && strings.HasSuffix(t, " queued") {
+		if strings.HasPrefix(t, "Enter to steer") || strings.Contains(t, "⏳ ") && strings.HasSuffix(t, " queued") {
 			out.Evidence = s.evidence(i)
 			return true
 		}

@@ -69,15 +69,15 @@ func (v view) above() string {
 	return squash(strings.Join(rows[:min(v.field.Row, len(rows))], ""))
 }
 
-// endsAt reports whether nothing stands between the composer and a message that
-// begins with words and has so many bytes: nothing has been said to it.
-func (v view) endsAt(words string, length int) bool {
-	if words == "" || strings.HasPrefix(words, "/") || !v.composed {
-		return false
+// answered reports whether something stands under the message that begins with
+// words and has so many bytes. A command may do its work and show nothing.
+func (v view) answered(words string, length int) bool {
+	if length == 0 || strings.HasPrefix(words, "/") || strings.HasPrefix(words, "!") || !v.composed {
+		return true
 	}
 	above := v.above()
 	at := strings.LastIndex(above, words)
-	return at >= 0 && len(above)-at == length
+	return at >= 0 && len(above)-at > length
 }
 
 // stands reports whether exactly this text stands in the composer. Spaces do not

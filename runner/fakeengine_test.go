@@ -459,7 +459,11 @@ func (f *fake) send(text string) {
 	if len(shown) > 200 {
 		shown = shown[:200]
 	}
+	word, rest, _ := strings.Cut(text, " ")
 	for i, l := range strings.Split(shown, "\n") {
+		if word == "HELD" {
+			break
+		}
 		if i == 0 {
 			f.say("", "› "+l, "")
 		} else {
@@ -468,11 +472,10 @@ func (f *fake) send(text string) {
 	}
 	f.turn++
 	turn := f.turn
-	word, rest, _ := strings.Cut(text, " ")
-	f.busy, f.sturdy = word != "LATE", word == "STURDY"
+	f.busy, f.sturdy = word != "LATE" && word != "HELD", word == "STURDY"
 	go func() {
 		mine := func() bool { return f.turn == turn }
-		for word == "LATE" {
+		for word == "LATE" || word == "HELD" {
 			if _, err := os.Stat(os.Getenv("FAKE_LOG") + ".go"); err == nil {
 				f.mu.Lock()
 				f.busy = true

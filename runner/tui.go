@@ -25,7 +25,7 @@ type paces struct {
 	stand  time.Duration // a prompt, before it is answered; after a start it is first
 	free   time.Duration // a free composer, before a turn counts as ended
 	idle   time.Duration // the same, for a turn whose screen has shown no work
-	slow   time.Duration // the same, while nothing stands under the message: some engines are slow to begin
+	slow   time.Duration // the same, while nothing stands under the message, or it is not to be seen: some engines are slow to begin
 	arrive time.Duration // for pasted text to stand in the composer
 	enter  time.Duration // for the composer to let go of it, after each Enter
 	answer time.Duration // for an answered prompt to go

@@ -114,12 +114,17 @@ func paced(t *testing.T, change func(p *paces)) {
 	change(&fastPaces)
 }
 
-// Some engines show no work for a while after they took a message. Until something
-// stands under it, its turn has not ended well.
+// Some engines show no work for a while after they took a message, and a few not
+// even the message. Until something stands under it, its turn has not ended well.
 func TestATurnThatIsSlowToBegin(t *testing.T) {
+	t.Run("the message is shown", func(t *testing.T) { slowToBegin(t, "LATE one "+strings.Repeat("and a long message ", 8)) })
+	t.Run("it is not", func(t *testing.T) { slowToBegin(t, "HELD one") })
+}
+
+func slowToBegin(t *testing.T, text string) {
 	paced(t, func(p *paces) { p.idle = time.Millisecond })
 	s := onStage(t, session.Codex).ready()
-	s.say("LATE one " + strings.Repeat("and a long message ", 8))
+	s.say(text)
 	for range 10 {
 		s.must(session.Command{Do: session.DoLook, Session: "s_1"})
 	}
@@ -820,4 +825,16 @@ func BenchmarkScreens(b *testing.B) {
 		}
 	}
 	b.ReportMetric(quiet, "quiet-%cpu")
+}
+
+func TestOneFailureReadTwice(t *testing.T) {
+	const first = "[API Error: 401 The mock says 401.] (Press Ctrl+Y to retry)"
+	for b, want := range map[string]bool{"[API Error: 401 The mock says 401.]": true, first: true, "[API Error: 500]": false, "": false} {
+		if got := sameFailure(first, b); got != want {
+			t.Errorf("%q and %q: %t", first, b, got)
+		}
+		if b != "" && sameFailure(b, first) != want {
+			t.Errorf("%q and %q: %t", b, first, !want)
+		}
+	}
 }

@@ -328,7 +328,7 @@ func (t *tui) follow(v view, now time.Time) *session.LastTurn {
 		}
 		last.Verdict, last.Detail = session.VerdictFailed, session.CleanDetail(r.Failure)
 		return t.file(last)
-	case r.Failure != "" && (run.Began || r.Failure != t.before):
+	case r.Failure != "" && (run.Began || !sameFailure(r.Failure, t.before)):
 		last.Verdict, last.Detail = session.VerdictFailed, session.CleanDetail(r.Failure)
 		return t.file(last)
 	case r.Status != session.StatusIdle && r.Status != session.StatusCompleted && r.Failure == "":
@@ -340,7 +340,7 @@ func (t *tui) follow(v view, now time.Time) *session.LastTurn {
 	}
 	pace, silent := t.pace().free, false
 	if !run.Began {
-		silent = v.endsAt(run.Words, run.Length)
+		silent = !v.answered(run.Words, run.Length)
 		pace = t.pace().idle
 	}
 	if silent {
@@ -364,6 +364,12 @@ func (t *tui) follow(v view, now time.Time) *session.LastTurn {
 		last.Verdict, last.Detail = session.VerdictUnknown, "The engine took the words and showed no work."
 	}
 	return t.file(last)
+}
+
+// sameFailure reports whether two readings are of one failure: Qwen takes the key by
+// which to try again off it as the next message is sent.
+func sameFailure(a, b string) bool {
+	return b != "" && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a))
 }
 
 // wasCut reports whether the engine's own words under its last turn say that it
