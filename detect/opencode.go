@@ -118,15 +118,20 @@ func opencodePermission(s *screen, out *session.Reading) bool {
 	s.unframe()
 	m, row := s.opencodeChoices(head+1, low)
 	a := ask{kind: kindApproval, title: part{head, head}, body: part{head + 1, row - 1}, sides: true}
-	n := 0
+	n, last := 0, ""
 	for i := head + 1; i < row; i++ {
 		if !s.inner[i].blank() {
 			n++
+			last = strings.TrimSpace(s.inner[i].text)
 		}
 		if t := s.inner[i].text; strings.HasSuffix(t, "█") || strings.HasSuffix(t, "▀") || strings.HasSuffix(t, "▄") {
 			a.elided = true // a scroll bar
 			s.inner[i].set(strings.TrimRight(t, "█▀▄ "))
 		}
+	}
+	if n == 1 && last == "# Shell command" { // the command is not drawn yet
+		s.hidden(out)
+		return true
 	}
 	if n > 5 && !s.has(row, low, "minimize") {
 		a.elided = true // it shows a few rows, and does not say when there are more

@@ -34,7 +34,7 @@ type paces struct {
 }
 
 var usualPaces = paces{
-	quiet: 150 * time.Millisecond, first: 800 * time.Millisecond, stand: 500 * time.Millisecond, free: 600 * time.Millisecond, idle: 3 * time.Second, slow: time.Minute,
+	quiet: 150 * time.Millisecond, first: 800 * time.Millisecond, stand: 500 * time.Millisecond, free: 600 * time.Millisecond, idle: 3 * time.Second, slow: 5 * time.Minute,
 	arrive: 20 * time.Second, enter: 2 * time.Second, answer: 3500 * time.Millisecond, step: 2 * time.Second,
 	poll: 40 * time.Millisecond,
 }
