@@ -101,6 +101,9 @@ func TestTmuxAdoptFromThePage(t *testing.T) {
 		pg.lacks("outside-engine")
 
 		pg.visit("/sessions/" + st.s.ID)
+		if err := pg.Locator("details.more > summary").Click(); err != nil {
+			t.Fatal(err)
+		}
 		pg.click("leave")
 		pg.soon(p, "session-header", "data-headline", "ended")
 		pg.reads("session-header", "it runs on in its pane on that machine")
