@@ -8,7 +8,7 @@ import (
 )
 
 // wholeWait is how long a runner may take to have all of a question shown.
-const wholeWait = 10 * time.Second
+const wholeWait = 15 * time.Second
 
 // whole is all of a prompt's body, of which the screen shows a part.
 type whole struct {

@@ -101,7 +101,7 @@ func (t *tui) grown(srv *tmux.Server, v view, part session.Prompt) (full *sessio
 // and full is nil.
 func (t *tui) stands(part session.Prompt, partDoes bool) (seen view, full *session.Prompt) {
 	last := ""
-	t.until(t.pace().step, func(now view) bool {
+	t.until(2*t.pace().step, func(now view) bool {
 		seen, full = now, nil
 		p := now.read.Prompt
 		if now.Rows != tall || p == nil || !completes(part, *p) {
@@ -152,7 +152,7 @@ func (t *tui) unpushed(on bool) {
 }
 
 // marker is a row that stands for others.
-var marker = regexp.MustCompile(`(?m)^.*(\[… |\^a view all|\d+ hidden|more lines).*$`)
+var marker = regexp.MustCompile(`(?m)^.*(\[… |\^a view all|\d+ hidden|lines? hidden|more lines).*$`)
 
 // completes reports whether whole is the question of which part shows a part: of
 // the same kind, with the same choices as far as they were to be seen, and with

@@ -143,6 +143,11 @@ func TestWhatCompletesAQuestion(t *testing.T) {
 	if !completes(part, whole) {
 		t.Error("the whole does not complete its part")
 	}
+	cut := part
+	cut.Body = "(Run it)\nfirst\n... last 2 lines hidden ..."
+	if all := (session.Prompt{Kind: "approval", Title: "Run it?", Body: "? Shell first\nthird (Run it)\nfirst\nsecond\nthird", Options: options}); !completes(cut, all) {
+		t.Error("the whole does not complete what Qwen shows of it")
+	}
 	for name, change := range map[string]func(p *session.Prompt){
 		"another command": func(p *session.Prompt) { p.Body = "$ other\nlast" },
 		"another kind":    func(p *session.Prompt) { p.Kind = "plan" },
